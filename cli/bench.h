@@ -36,9 +36,15 @@ tt_status tt_bench_generate(const struct tt_options *o);
 
 /* --ranks: starts copies of this program for each number of ranks, and makes a table of what they measure. */
 tt_status tt_bench_ranks(const struct tt_options *o);
+struct tt_hidden {
+    double communication, part, noise; /* of a step; what of it is hidden; how far that may be off */
+    double load, waited;               /* of the machine, as tt_was_busy has them */
+};
+/* Whether there is a figure: it is off by no more than a third of the communication, on a machine that was not busy. */
+bool tt_bench_hidden_known(const struct tt_hidden *h);
 /* "42 +- 7": how much of the communication is hidden, in percent, and how far that may be off; "not measurable" where
- * that is more than half of it, "n/a" without communication. */
-void tt_bench_hidden(double communication, double hidden, double noise, char out[48]);
+ * it is not known, "n/a" without communication. */
+void tt_bench_hidden(const struct tt_hidden *h, char out[48]);
 /* One of those copies: measures as a rank, and as rank 0 prints the figures as JSON. */
 tt_status tt_bench_as_rank(const struct tt_options *o);
 

@@ -1,4 +1,5 @@
 /* One rank of tt bench --ranks: what it measures, and what all of them found as JSON. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,6 @@ struct rank {
 /* Of one rank, as it goes to the others. */
 struct figures {
     struct tt_overlap times;
-    double memory; /* bytes */
     double operations; /* of a step */
 };
 
@@ -30,10 +30,7 @@ struct figures {
 
 static tt_status time_all(struct rank *r, struct tt_session *s, struct tt_run *run, struct figures *f)
 {
-    struct tt_device_info info;
     TT_TRY(tt_measure_overlap(&r->steps, &r->backend, run, s->step, &f->times));
-    TT_TRY(r->backend.ops->info(r->backend.self, &info));
-    f->memory = (double)info.memory_peak;
     f->operations = s->step->count;
     return TT_OK;
 }
@@ -61,6 +58,14 @@ static int slowest(const struct figures *all, int ranks, double *mean)
         if (own_work(&all[i]) > own_work(&all[worst])) worst = i;
     }
     return worst;
+}
+
+/* All ranks wait for the one that waits for a processor. */
+static double most_waited(const struct figures *all, int ranks)
+{
+    double most = NAN;
+    for (int i = 0; i < ranks; i++) most = fmax(most, all[i].times.waited);
+    return most;
 }
 
 /* What each rank does by itself, and how long it is in collectives, where those that are early wait. */
@@ -104,9 +109,10 @@ static void put_row(struct rank *r, const struct tt_session *s, const char *size
     tt_json_put_number(&r->w, "communication_ms", 1e3 * f->communication);
     tt_json_put_number(&r->w, "hidden_ms", 1e3 * f->hidden);
     tt_json_put_number(&r->w, "hidden_noise_ms", 1e3 * f->noise);
+    tt_json_put_number(&r->w, "waited", most_waited(all, (int)c->ranks));
     tt_json_put_int(&r->w, "slowest_rank", worst);
     tt_json_put_number(&r->w, "slowest_percent", 100 * (own_work(&all[worst]) / mean - 1));
-    tt_json_put_number(&r->w, "peak_memory_bytes", all[worst].memory);
+    tt_json_put_number(&r->w, "peak_memory_bytes", f->memory);
     tt_json_put_int(&r->w, "batch_size", c->batch_size);
     put_each(&r->w, all, (int)c->ranks);
     tt_json_end(&r->w, '}');

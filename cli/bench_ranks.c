@@ -127,21 +127,34 @@ static void print_percent(int width, double percent)
         printf(" %*s", width, "n/a");
 }
 
-/* A part of little may be smaller than what the step times vary by. */
-void tt_bench_hidden(double communication, double hidden, double noise, char out[48])
+static struct tt_hidden hidden_of(const struct scaling *s, const struct tt_json *row)
 {
-    if (!(communication > 0))
-        snprintf(out, 48, "n/a");
-    else if (!(noise <= communication / 2))
-        snprintf(out, 48, "not measurable");
-    else
-        snprintf(out, 48, "%.0f +- %.0f", 100 * hidden / communication, 100 * noise / communication);
+    return (struct tt_hidden){number(row, "communication_ms"), number(row, "hidden_ms"), number(row, "hidden_noise_ms"),
+                              s->load, number(row, "waited")};
 }
 
-static void print_hidden(const struct tt_json *row)
+/* A part of little may be smaller than what the step times vary by, and on a busy machine a collective takes what other
+ * programs leave it. */
+bool tt_bench_hidden_known(const struct tt_hidden *h)
 {
+    return h->communication > 0 && h->noise <= h->communication / 3 && !tt_was_busy(h->load, h->waited);
+}
+
+void tt_bench_hidden(const struct tt_hidden *h, char out[48])
+{
+    if (!(h->communication > 0))
+        snprintf(out, 48, "n/a");
+    else if (!tt_bench_hidden_known(h))
+        snprintf(out, 48, "not measurable");
+    else
+        snprintf(out, 48, "%.0f +- %.0f", 100 * h->part / h->communication, 100 * h->noise / h->communication);
+}
+
+static void print_hidden(const struct scaling *s, const struct tt_json *row)
+{
+    struct tt_hidden hidden = hidden_of(s, row);
     char text[48];
-    tt_bench_hidden(number(row, "communication_ms"), number(row, "hidden_ms"), number(row, "hidden_noise_ms"), text);
+    tt_bench_hidden(&hidden, text);
     printf(" %14s", text);
 }
 
@@ -152,11 +165,29 @@ static void print_row(const struct scaling *s, const struct tt_json *row, int in
            number(row, "tokens_per_second"), rank_speed(row));
     print_percent(6, efficiency(s, row, index));
     printf(" %9.2f %9.2f", number(row, "sent_bytes") / 0x1p20, number(row, "communication_ms"));
-    print_hidden(row);
+    print_hidden(s, row);
     if (number(row, "ranks") > 1)
         printf("   %.0f (%+.1f %%)\n", number(row, "slowest_rank"), number(row, "slowest_percent"));
     else
         puts("   -");
+}
+
+/* What threads of any row waited for a processor at most; NaN: not known. */
+static double most_waited(const struct scaling *s)
+{
+    double most = NAN;
+    for (int row = 0; row_of(s, 0, row); row++)
+        for (int i = 0; i < s->count; i++) most = fmax(most, number(row_of(s, i, row), "waited"));
+    return most;
+}
+
+static void print_note(const struct scaling *s)
+{
+    char busy[100];
+    tt_was_busy_words(s->load, most_waited(s), busy);
+    if (!busy[0]) return;
+    printf("note    %s%s.\n        Times and efficiencies may be its noise, and what is hidden cannot be told: measure "
+           "again when it is quiet\n", tt_was_busy(NAN, most_waited(s)) ? "" : "when it began, ", busy);
 }
 
 static void print_text(const struct scaling *s)
@@ -178,9 +209,7 @@ static void print_text(const struct scaling *s)
            "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) print_row(s, row_of(s, i, row), row);
-    char busy[100];
-    tt_busy_words(s->load, busy);
-    if (busy[0]) printf("note    when it began, %s\n", busy);
+    print_note(s);
 }
 
 /* ---- JSON ---- */
@@ -189,6 +218,8 @@ static void put_row(struct tt_json_writer *w, const struct scaling *s, const str
 {
     tt_json_begin(w, NULL, '{');
     for (const struct tt_json *at = row->first; at; at = at->next) tt_json_put_value(w, at->key, at);
+    struct tt_hidden hidden = hidden_of(s, row);
+    tt_json_put_bool(w, "hidden_known", tt_bench_hidden_known(&hidden));
     tt_json_put_number(w, "efficiency_percent", efficiency(s, row, index));
     tt_json_end(w, '}');
 }
@@ -213,6 +244,7 @@ static void put_run(struct tt_json_writer *w, const struct scaling *s)
     tt_json_put_string(w, "fault", tt_fault_shown(&s->o->c));
     tt_json_put_string(w, "link", tt_course_of(&s->o->c)->link);
     tt_json_put_number(w, "link_bytes_per_second", tt_course_link(&s->o->c, NULL));
+    tt_json_put_number(w, "waited", most_waited(s));
     tt_json_end(w, '}');
 }
 
@@ -238,7 +270,7 @@ static tt_status write_json(const struct scaling *s)
     tt_json_put_string(&w, "precision", tt_precision_names[s->o->c.precision]);
     tt_json_put_int(&w, "repeats", s->own->repeats);
     tt_json_put_number(&w, "load", s->load);
-    tt_json_put_bool(&w, "busy", tt_is_busy(s->load));
+    tt_json_put_bool(&w, "busy", tt_was_busy(s->load, most_waited(s)));
     tt_json_begin(&w, "rows", '[');
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) put_row(&w, s, row_of(s, i, row), row);

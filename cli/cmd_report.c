@@ -115,6 +115,7 @@ static void print_operators(const struct tt_profile *p)
 static void print(const struct tt_profile *p, const struct tt_profile *imported, const char *log, const char *folder,
                   bool quiet)
 {
+    enum { SHOWN = 4 };
     struct tt_advice advice[TT_ADVICE_LIMIT];
     char line[400];
     int n = tt_advise(p, advice);
@@ -129,7 +130,7 @@ static void print(const struct tt_profile *p, const struct tt_profile *imported,
         print_operators(imported);
         putchar('\n');
     }
-    for (int i = 0; i < n && i < 3 && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
+    for (int i = 0; i < n && i < SHOWN && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
     printf("saved   %s/report.html\n", folder);
 }
 

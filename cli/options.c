@@ -42,8 +42,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
         "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
         "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
-        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it;\n"
-        "beyond half of the communication it is not measurable.\n"
+        "kernels: the median of six pairs or more that took turns. +- says by how much their spread may move it. Beyond\n"
+        "a third of the communication, and on a busy machine, it is not measurable.\n"
         "With --against it times two sets of options in turns, so that what drifts on the machine slows both alike, and\n"
         "says how many times as fast the second is: the median of the pairs' ratios, and the interval that their order\n"
         "allows. The bench.json of --profile-dir keeps them for tt compare.", "against",

@@ -5,6 +5,7 @@
 
 #include "core/base/format.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "profiling/profile_write.h"
 #include "profiling/report/advice.h"
 
@@ -23,12 +24,20 @@ static void print_rows(const struct tt_profile *p)
     }
 }
 
+static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
+{
+    char words[400];
+    of(p, words);
+    if (words[0]) printf("note    %s\n", words);
+}
+
 static void print_phases(const struct tt_profile *p)
 {
     printf("\n%-18s %6s %10s %10s\n", "phase", "ops", "wall ms", "device ms");
     for (int i = 0; i < p->phases_count; i++)
         printf("%-18s %6lld %10.3f %10.3f\n", p->phases[i].name, (long long)p->phases[i].kernels,
                1e3 * p->phases[i].wall, 1e3 * p->phases[i].device);
+    print_remark(p, tt_phase_remark);
 }
 
 /* ---- several ranks ---- */
@@ -76,22 +85,17 @@ static void print_job(const struct tt_profile *p)
            (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
 }
 
-static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
-{
-    char words[400];
-    of(p, words);
-    if (words[0]) printf("note    %s\n", words);
-}
-
-/* The step, and what ran in it that a reader would not expect. */
-static void print_step(const struct tt_profile *p)
+/* The step, and what ran in it that a reader would not expect. Brief: no note on a busy machine follows. */
+static void print_step(const struct tt_profile *p, bool brief)
 {
     const struct tt_profile_step *s = &p->step;
-    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
+    bool busy = brief && tt_was_busy(p->run.load, p->run.waited);
+    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s%s\n",
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
            (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),
            (long long)p->run.seq_len, (long long)s->kernels,
-           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second,
+           busy ? " (busy machine)" : "");
     if (p->run.own_kernel[0])
         printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
@@ -107,7 +111,7 @@ static void print_head(const struct tt_profile *p)
     tt_format_bytes(p->memory.measured_bytes, measured);
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
-    print_step(p);
+    print_step(p, false);
     print_remark(p, tt_busy_remark);
     printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
     print_remark(p, tt_gap_remark);
@@ -137,7 +141,7 @@ tt_status tt_profile_print_json(const struct tt_profile *p)
 void tt_profile_print(const struct tt_profile *p, bool brief)
 {
     if (brief) {
-        print_step(p);
+        print_step(p, true);
         return;
     }
     print_head(p);

@@ -15,7 +15,7 @@ const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes
     const double least_share = 0.2, factor_in_doubt = 4; /* a loaded machine has shown roofs that much too low */
     double compute = flops / roofs->flops, memory = bytes / roofs->bandwidth, longer = fmax(compute, memory);
     if (!(longer > 0) || !(seconds > 0) || !isfinite(longer)) return "";
-    if (longer < least_share * seconds) return "latency";
+    if (longer < least_share * seconds) return roofs->disturbed ? "uncertain" : "latency";
     if (roofs->doubtful && longer < factor_in_doubt * fmin(compute, memory)) return "uncertain";
     return compute >= memory ? "compute" : "memory";
 }

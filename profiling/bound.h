@@ -11,11 +11,12 @@ bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread);
 struct tt_roofs {
     double flops, bandwidth;
     bool doubtful;
+    bool disturbed; /* other programs had the processors that the work ran on */
 };
 
 /* "compute" or "memory": the roof that the work comes nearer to. "latency": it stays below a fifth of either, so that
- * neither is what it waits for. "uncertain": doubtful roofs could change which of the two it is. "": there is no
- * telling. */
+ * neither is what it waits for. "uncertain": doubtful roofs could change which of the two it is, or it stays below a
+ * fifth, but other programs may be why. "": there is no telling. */
 const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds);
 
 #endif

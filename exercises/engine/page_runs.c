@@ -70,8 +70,8 @@ static void step_chart(struct tt_text *t, const struct tt_marked *m)
                  "measured.");
 }
 
-/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise. A busy
- * machine decides nothing of it. */
+/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise. Where
+ * tt bench says "not measurable", and on a busy machine, nothing is known of the parts. */
 struct communication {
     double exposed, unsure;
 };
@@ -81,7 +81,9 @@ static struct communication communication_of(const struct tt_json *row, double s
     double all = fmin(fmax(tt_json_number(row, "communication_ms", 0), 0), step);
     double hidden = tt_json_number(row, "hidden_ms", 0), noise = tt_json_number(row, "hidden_noise_ms", 0);
     double most = fmin(fmax(all - (hidden - noise), 0), all), least = fmin(fmax(all - (hidden + noise), 0), all);
-    return busy ? (struct communication){0, all} : (struct communication){least, most - least};
+    const struct tt_json *known = tt_json_get(row, "hidden_known");
+    bool unknown = busy || (known && !known->boolean);
+    return unknown ? (struct communication){0, all} : (struct communication){least, most - least};
 }
 
 /* Rows of ranks.json, of all runs on one scale: how much of a step is work, and how much is communication that nothing
@@ -89,7 +91,7 @@ static struct communication communication_of(const struct tt_json *row, double s
 static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
 {
     static const char *const series[] = {"everything else", "exposed communication",
-                                         "communication: what of it is exposed is noise"};
+                                         "communication: what of it is exposed is not known"};
     char labels[MOST_RANKS][64];
     const char *rows[MOST_RANKS];
     double values[3 * MOST_RANKS];
@@ -101,8 +103,8 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
             double step = tt_json_number(r, "median_ms", NAN), ranks = tt_json_number(r, "ranks", NAN);
             if (!(step > 0) || !isfinite(ranks)) continue;
             struct communication c = communication_of(r, step, tt_exercise_was_busy(run));
-            snprintf(labels[n], sizeof labels[n], "%.40s, %.0f rank%s", m->exercise->runs[i].name, ranks,
-                     ranks == 1 ? "" : "s");
+            snprintf(labels[n], sizeof labels[n], "%.40s, %.0f rank%s%s", m->exercise->runs[i].name, ranks,
+                     ranks == 1 ? "" : "s", tt_exercise_was_busy(run) ? " (busy)" : "");
             rows[n] = labels[n];
             values[3 * n] = 1e-3 * (step - c.exposed - c.unsure);
             values[3 * n + 1] = 1e-3 * c.exposed;
@@ -110,7 +112,11 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
             n++;
         }
     }
-    if (n) tt_svg_stacked(t, &(struct tt_stack){"A step of each run", TT_IN_SECONDS, rows, series, n, 3, values});
+    if (!n) return;
+    tt_svg_stacked(t, &(struct tt_stack){"A step of each run", TT_IN_SECONDS, rows, series, n, 3, values, 2});
+    html_note(t, "Pale: communication of which the runs do not decide what is hidden and what exposed; all of it where "
+                 "the machine was busy or tt bench says \"not measurable\". The lengths of such bars decide nothing "
+                 "either.");
 }
 
 /* ---- one run ---- */

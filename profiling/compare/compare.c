@@ -49,6 +49,8 @@ static void include_estimate(struct tt_compared *r)
     r->range.high = fmax(r->range.high, r->speedup);
 }
 
+static bool was_busy(const struct tt_compared *r) { return tt_was_busy(r->profile.run.load, r->profile.run.waited); }
+
 static tt_status find_speedups(struct tt_comparison *c)
 {
     for (int i = 0; i < c->n; i++) {
@@ -60,6 +62,7 @@ static tt_status find_speedups(struct tt_comparison *c)
                          ? r->tokens_per_second / base->tokens_per_second
                          : base->seconds / r->seconds;
         if (!i) continue;
+        r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
         include_estimate(r);
     }

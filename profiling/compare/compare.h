@@ -18,6 +18,7 @@ struct tt_compared {
     double speedup;                   /* against that one */
     struct tt_range range;            /* of it, from the times of single steps; drift between runs is not in it */
     bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
+    bool undecided; /* one of the two ran on a busy machine, and not in turns: neither the range nor the sign holds */
     bool other_roof;                  /* its MFU is of another measured rate than that of the first */
     bool same_model;                  /* shape as in the first, so that speeds may be compared */
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */

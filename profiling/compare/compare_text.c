@@ -23,7 +23,9 @@ static const char *cell(char out[32], const char *format, double value)
 static void put_range(const struct tt_compared *r, char out[80])
 {
     const struct tt_range *g = &r->range;
-    if (isnan(g->low))
+    if (r->undecided)
+        snprintf(out, 80, "undecided: busy");
+    else if (isnan(g->low))
         snprintf(out, 80, "unknown");
     else if (g->confidence < 0.945)
         snprintf(out, 80, "%.2f to %.2f (%.0f %%)", g->low, g->high, 100 * g->confidence);
@@ -53,8 +55,15 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 /* What the intervals cover: runs that were not made in turns differ by more than their steps do. */
 static void interval_line(const struct tt_comparison *c, struct tt_text *out)
 {
-    bool apart = false;
-    for (int i = 1; i < c->n; i++) apart |= isfinite(c->runs[i].range.low) && !c->runs[i].in_turns;
+    bool apart = false, busy = false;
+    for (int i = 1; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        apart |= isfinite(r->range.low) && !r->in_turns && !r->undecided;
+        busy |= r->undecided;
+    }
+    if (busy)
+        tt_text_puts(out, "undecided: one of the two runs was measured on a busy machine, so that the speed-up shows "
+                          "neither gain nor loss, however large; tt bench --against runs them in turns\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
@@ -266,9 +275,10 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_string(&w, "precision", r->profile.run.precision);
         tt_json_put_number(&w, "seconds", r->seconds);
         tt_json_put_number(&w, "speedup", r->speedup);
-        tt_json_put_number(&w, "speedup_low", r->range.low);
-        tt_json_put_number(&w, "speedup_high", r->range.high);
-        tt_json_put_number(&w, "speedup_confidence", r->range.confidence);
+        tt_json_put_number(&w, "speedup_low", r->undecided ? NAN : r->range.low);
+        tt_json_put_number(&w, "speedup_high", r->undecided ? NAN : r->range.high);
+        tt_json_put_number(&w, "speedup_confidence", r->undecided ? NAN : r->range.confidence);
+        tt_json_put_bool(&w, "undecided", r->undecided);
         tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
         tt_json_put_number(&w, "mfu_percent", r->mfu_percent);
         tt_json_put_number(&w, "gemm_flops_per_second", rate_of(r));

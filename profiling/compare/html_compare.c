@@ -30,7 +30,10 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         const struct tt_compared *r = &c->runs[i];
         speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
         memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
-        if (isfinite(r->range.low))
+        if (r->undecided) speed[i].noise = 1;
+        if (r->undecided)
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (busy: undecided)", times(r->speedup, a));
+        else if (isfinite(r->range.low))
             snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s, %.0f %%)", times(r->speedup, a),
                      times(r->range.low, b), times(r->range.high, d), 100 * r->range.confidence);
         else
@@ -43,7 +46,8 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         t,
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
         "holds the truth of these runs; other runs of the same programs differ by about 1 %% on a quiet GPU and by "
-        "more elsewhere, which is not in it (tt bench --against).");
+        "more elsewhere, which is not in it (tt bench --against). A pale bar shows neither gain nor loss: one of the "
+        "two runs was measured on a busy machine.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 
@@ -97,7 +101,7 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
         for (int i = 0; i < c->n; i++) values[k * c->n + i] = rows[k].seconds[i];
     }
     html_section(t, id, heading);
-    tt_svg_grouped(t, &(struct tt_stack){title, TT_IN_SECONDS, names, series, n, c->n, values});
+    tt_svg_grouped(t, &(struct tt_stack){title, TT_IN_SECONDS, names, series, n, c->n, values, 0});
     tt_text_puts(&columns, "name");
     for (int i = 0; i < c->n; i++) tt_text_printf(&columns, "|#%s", c->runs[i].label);
     for (int i = 1; i < c->n; i++) tt_text_printf(&columns, "|#speed-up of %s", c->runs[i].label);

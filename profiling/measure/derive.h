@@ -11,7 +11,7 @@
 void tt_op_shape(const struct tt_op *op, char out[64]);
 
 /* The roofs of work whose compute roof is `rate`. */
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate);
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate, const struct tt_profile_run *run);
 
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);

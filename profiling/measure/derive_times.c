@@ -18,9 +18,10 @@ struct times {
     int *row;       /* which operator each operation belongs to */
 };
 
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate)
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate, const struct tt_profile_run *run)
 {
-    return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c)};
+    bool disturbed = !strcmp(run->backend, "cpu") && tt_was_busy(run->load, run->waited);
+    return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c), disturbed};
 }
 
 void tt_op_shape(const struct tt_op *op, char out[64])
@@ -64,7 +65,8 @@ static void finish_row(const struct times *t, struct tt_profile_row *row, double
     row->bytes_per_second = row->seconds > 0 ? row->bytes / row->seconds : NAN;
     double shortest = fmax(compute, row->bytes / t->ceilings->bandwidth);
     row->roof_percent = row->seconds > 0 ? 100 * shortest / row->seconds : NAN;
-    struct tt_roofs roofs = tt_roofs_of(t->ceilings, compute > 0 ? row->flops / compute : t->ceilings->rest);
+    struct tt_roofs roofs =
+        tt_roofs_of(t->ceilings, compute > 0 ? row->flops / compute : t->ceilings->rest, &t->out->run);
     snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, &roofs, row));
 }
 

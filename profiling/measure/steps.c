@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "backend/relay.h"
+#include "core/base/load.h"
+#include "core/base/range.h"
 #include "core/base/stats.h"
 #include "profiling/measure/cost.h"
 
@@ -110,36 +112,147 @@ static tt_status time_collectives(struct tt_step_times *steps, struct tt_backend
 
 /* ---- what is hidden ---- */
 
-/* The interval of a median of n is 1.57 x its interquartile range / sqrt(n), as in the notches of box plots. This is
- * its square: the squares of two medians add up. */
-static double noise_squared(const struct tt_step_times *t)
+/* Steps with communication beside the kernels and steps on one stream take turns: what drifts meanwhile, a clock or
+ * other work, slows both alike, and each pair of neighbours has a difference of its own. */
+struct turns {
+    struct tt_stepper *beside, one;
+    struct tt_plan plan; /* of `one`: it keeps its waits, which are always met on one stream */
+    int pairs;
+    tt_event *events;                     /* 2 pairs + 1 */
+    double *with, *without, *differences; /* seconds of each pair */
+};
+
+enum { LEAST_PAIRS = 6 }; /* fewer have no interval of 95 % */
+
+static tt_status open_turns(struct turns *t, struct tt_backend *b, struct tt_run *run, const struct tt_plan *plan)
 {
-    double quartiles = tt_quantile(t->seconds, t->repeats, 0.75) - tt_quantile(t->seconds, t->repeats, 0.25);
-    return 1.57 * 1.57 * quartiles * quartiles / t->repeats;
+    size_t n = (size_t)t->pairs;
+    t->beside = &run->stepper;
+    t->plan = *plan;
+    t->plan.ops = malloc((size_t)plan->count * sizeof *plan->ops);
+    t->events = calloc(2 * n + 1, sizeof *t->events);
+    t->with = calloc(3 * n, sizeof *t->with);
+    if (!t->plan.ops || !t->events || !t->with) return tt_no_memory("%d pairs of steps", t->pairs);
+    t->without = t->with + n;
+    t->differences = t->without + n;
+    for (int i = 0; i < plan->count; i++) {
+        t->plan.ops[i] = plan->ops[i];
+        if (plan->ops[i].stream == TT_STREAM_COMM) t->plan.ops[i].stream = TT_STREAM_MAIN;
+    }
+    t->one = (struct tt_stepper){.backend = t->beside->backend, .plan = &t->plan, .warm = true,
+                                 .graph_wanted = t->beside->graph_wanted, .after = t->beside->after,
+                                 .user = t->beside->user};
+    for (int i = 0; i <= 2 * t->pairs; i++) TT_TRY(b->ops->event_create(b->self, &t->events[i]));
+    return TT_OK;
 }
 
-/* The plan keeps its waits; on one stream they are always met. */
-static void put_on_one_stream(struct tt_plan *plan)
+static void close_turns(struct turns *t, struct tt_backend *b)
 {
-    for (int i = 0; i < plan->count; i++)
-        if (plan->ops[i].stream == TT_STREAM_COMM) plan->ops[i].stream = TT_STREAM_MAIN;
+    for (int i = 0; t->events && i <= 2 * t->pairs; i++)
+        if (t->events[i]) b->ops->event_destroy(b->self, t->events[i]);
+    if (t->one.backend) tt_stepper_close(&t->one);
+    free(t->events);
+    free(t->with);
+    free(t->plan.ops);
 }
 
-tt_status tt_measure_overlap(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run, struct tt_plan *plan,
-                             struct tt_overlap *out)
+/* Every other pair begins with the other of the two. */
+static tt_status take_turns(struct turns *t, struct tt_backend *b, struct tt_run *run)
 {
-    *out = (struct tt_overlap){0};
+    double seconds[2];
+    TT_TRY(b->ops->event_record(b->self, t->events[0], NULL));
+    for (int i = 0; i < 2 * t->pairs; i++) {
+        bool beside = i % 2 == i / 2 % 2;
+        TT_TRY(tt_run_step_by(run, beside ? t->beside : &t->one));
+        TT_TRY(b->ops->event_record(b->self, t->events[i + 1], NULL));
+    }
+    for (int i = 0; i < t->pairs; i++) {
+        for (int k = 0; k < 2; k++)
+            TT_TRY(b->ops->event_elapsed(b->self, t->events[2 * i + k], t->events[2 * i + k + 1], &seconds[k]));
+        t->with[i] = seconds[i % 2];
+        t->without[i] = seconds[1 - i % 2];
+        t->differences[i] = t->without[i] - t->with[i];
+    }
+    return TT_OK;
+}
+
+tt_status tt_hidden_of(double *differences, int n, struct tt_overlap *out)
+{
+    struct tt_range range;
+    TT_TRY(tt_median_range(differences, n, &range));
+    out->hidden = fmin(fmax(tt_quantile(differences, n, 0.5), 0), out->communication);
+    out->noise = fmax(out->hidden - range.low, range.high - out->hidden);
+    return TT_OK;
+}
+
+/* ---- all of it ---- */
+
+/* How much of their time threads waited for a processor since `before`. */
+static double waited_since(struct tt_turns before)
+{
+    struct tt_turns sum = {0}, now = tt_turns_now();
+    tt_turns_add(&sum, &before, &now);
+    return tt_turns_waited(&sum);
+}
+
+static tt_status take_alone(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run, struct tt_overlap *out)
+{
+    struct tt_turns before = tt_turns_now();
     TT_TRY(tt_step_times_take(t, b, run));
+    out->waited = waited_since(before);
     out->median = out->one_stream = out->kernels = tt_quantile(t->seconds, t->repeats, 0.5);
     out->p95 = tt_quantile(t->seconds, t->repeats, 0.95);
+    return TT_OK;
+}
+
+/* Both graphs are captured, and the memory is that of training, which has one of them. */
+static tt_status warm_up(int steps, struct turns *t, struct tt_backend *b, struct tt_run *run, struct tt_overlap *out)
+{
+    struct tt_device_info info;
+    for (int i = 0; i < 2 || i < steps; i++) TT_TRY(tt_run_step_by(run, t->beside));
+    TT_TRY(b->ops->info(b->self, &info));
+    out->memory = (double)info.memory_peak;
+    for (int i = 0; i < 1 || i < steps; i++) TT_TRY(tt_run_step_by(run, &t->one));
+    return TT_OK;
+}
+
+static tt_status measure_turns(struct tt_step_times *steps, struct turns *t, struct tt_backend *b, struct tt_run *run,
+                               struct tt_overlap *out)
+{
+    TT_TRY(warm_up(steps->warmup, t, b, run, out));
+    struct tt_turns before = tt_turns_now();
+    TT_TRY(take_turns(t, b, run));
+    out->waited = waited_since(before);
+    out->median = tt_quantile(t->with, t->pairs, 0.5);
+    out->p95 = tt_quantile(t->with, t->pairs, 0.95);
+    out->one_stream = tt_quantile(t->without, t->pairs, 0.5);
+    TT_TRY(time_collectives(steps, b, &t->plan, out));
+    return tt_hidden_of(t->differences, t->pairs, out);
+}
+
+static tt_status measure_ranks(struct tt_step_times *steps, struct tt_backend *b, struct tt_run *run,
+                               const struct tt_plan *plan, struct tt_overlap *out)
+{
+    struct turns t = {.pairs = steps->repeats > LEAST_PAIRS ? steps->repeats : LEAST_PAIRS};
+    tt_status st = open_turns(&t, b, run, plan);
+    if (!st) st = measure_turns(steps, &t, b, run, out);
+    close_turns(&t, b);
+    return st;
+}
+
+/* Where some steps have another plan, as they come is how they are timed; what is hidden is of the whole step. */
+tt_status tt_measure_overlap(struct tt_step_times *steps, struct tt_backend *b, struct tt_run *run,
+                             const struct tt_plan *plan, struct tt_overlap *out)
+{
+    struct tt_device_info info;
+    struct tt_overlap alone = {0};
+    *out = (struct tt_overlap){0};
+    if (!plan->collective || run->plan_of) TT_TRY(take_alone(steps, b, run, &alone));
+    TT_TRY(b->ops->info(b->self, &info));
+    *out = alone;
+    out->memory = (double)info.memory_peak;
     if (!plan->collective) return TT_OK;
-    double noise = noise_squared(t);
-    tt_stepper_close(&run->stepper); /* its graph has communication on a stream of its own */
-    put_on_one_stream(plan);
-    TT_TRY(tt_step_times_take(t, b, run));
-    out->one_stream = tt_quantile(t->seconds, t->repeats, 0.5);
-    out->noise = sqrt(noise + noise_squared(t));
-    TT_TRY(time_collectives(t, b, plan, out));
-    out->hidden = fmin(fmax(out->one_stream - out->median, 0), out->communication);
+    TT_TRY(measure_ranks(steps, b, run, plan, out));
+    if (run->plan_of) out->median = alone.median, out->p95 = alone.p95;
     return TT_OK;
 }

@@ -304,15 +304,28 @@ static int most_first(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
-/* After all others, which it puts in doubt. */
+/* What follows from times is in doubt, each with a word of it. */
+static void doubt_times(struct list *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        size_t n = strlen(l->out[i].reason);
+        if (isfinite(l->out[i].gain)) snprintf(l->out[i].reason + n, sizeof l->out[i].reason - n, " (busy machine)");
+    }
+}
+
+/* Before all others, which it puts in doubt, but for gradients that are missing. */
 static void about_the_machine(struct list *l)
 {
     char busy[100];
     tt_was_busy_words(l->p->run.load, l->p->run.waited, busy);
-    if (busy[0] && l->n == TT_ADVICE_LIMIT) l->n--;
-    if (busy[0])
-        advise(l, NAN, "measure again when the machine is quiet",
-               "%s; the figures above may be its noise", busy);
+    if (!busy[0]) return;
+    doubt_times(l);
+    if (l->n == TT_ADVICE_LIMIT) l->n--;
+    advise(l, NAN, "measure again when the machine is quiet", "%s, and what follows from times may be its noise", busy);
+    struct tt_advice last = l->out[l->n - 1];
+    int at = l->n - 1;
+    for (; at > 0 && !isinf(l->out[at - 1].gain); at--) l->out[at] = l->out[at - 1];
+    l->out[at] = last;
 }
 
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])

@@ -30,7 +30,7 @@ struct tt_advice {
 
 enum { TT_ADVICE_LIMIT = 12 };
 
-/* The most promising first. Returns how many. */
+/* The most promising first; before them, on a busy machine, to measure again. Returns how many. */
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT]);
 
 /* "The step takes 12.3 ms: 41 % in feed-forward, 30 % in attention, ...; the device idles 3 %." */
@@ -53,6 +53,8 @@ void tt_ranks_remark(const struct tt_profile *p, char out[400]);
 void tt_gap_remark(const struct tt_profile *p, char out[400]);
 void tt_bound_remark(const struct tt_profile *p, char out[400]);
 void tt_attention_remark(const struct tt_profile *p, char out[400]);
+/* On a CPU: that wall and device times are of different steps, where kernels seem to take longer than their phase. */
+void tt_phase_remark(const struct tt_profile *p, char out[400]);
 void tt_busy_remark(const struct tt_profile *p, char out[400]);
 
 #endif

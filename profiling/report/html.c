@@ -227,9 +227,12 @@ void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
     }
     if (rows && values)
         tt_svg_grouped(t, &(struct tt_stack){"Phases of a step", TT_IN_SECONDS, rows, series, p->phases_count, 3,
-                                             values});
+                                             values, 0});
     free(rows);
     free(values);
+    char words[400];
+    tt_phase_remark(p, words);
+    if (words[0]) html_note(t, "%s", words);
 }
 
 static void phases(struct tt_text *t, const struct tt_profile *p)

@@ -22,7 +22,7 @@ void html_memory_chart(struct tt_text *t, const struct tt_profile *p)
         values[2 * i + 1] = p->memory_kinds[i].measured;
     }
     if (n && rows && values)
-        tt_svg_grouped(t, &(struct tt_stack){"Memory by kind", TT_IN_BYTES, rows, series, n, 2, values});
+        tt_svg_grouped(t, &(struct tt_stack){"Memory by kind", TT_IN_BYTES, rows, series, n, 2, values, 0});
     free(rows);
     free(values);
 }

@@ -156,7 +156,7 @@ void html_components(struct tt_text *t, const struct tt_profile *p)
         values[2 * i + 1] = p->components[i].backward;
     }
     if (n && rows && values)
-        tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", TT_IN_SECONDS, rows, series, n, 2, values});
+        tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", TT_IN_SECONDS, rows, series, n, 2, values, 0});
     if (!n) html_paragraph(t, "n/a");
     if (n) html_table(t, "component|#kernels|#forward|#backward|#together|#share %|#FLOPs|#bytes");
     for (int i = 0; i < n; i++) {

@@ -97,6 +97,21 @@ static bool others_took(const struct tt_profile *p)
     return !strcmp(p->run.backend, "cpu") && tt_was_busy(p->run.load, p->run.waited);
 }
 
+/* A GPU runs kernels beside each other; a CPU does not. The few percent by which steps differ anyway are not worth a
+ * word. */
+void tt_phase_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_phase *longer = NULL;
+    out[0] = 0;
+    if (strcmp(p->run.backend, "cpu") != 0) return;
+    for (int i = 0; i < p->phases_count; i++)
+        if (p->phases[i].wall > 0 && p->phases[i].device > 1.03 * p->phases[i].wall) longer = &p->phases[i];
+    if (!longer) return;
+    snprintf(out, 400, "Wall and device are of different steps: those in which each kernel was timed were slower%s, so "
+                       "that the kernels of %s seem to take longer than it.",
+             others_took(p) ? ", since the machine was busy" : "", longer->name);
+}
+
 double tt_between_steps(const struct tt_profile *p)
 {
     for (int i = 0; i < p->phases_count; i++)
@@ -196,21 +211,23 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
 void tt_bound_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
+    bool busy = others_took(p);
     out[0] = 0;
     if (!e->bound[0]) return;
-    char where[240];
+    char where[180];
     if (strcmp(e->bound, "latency") == 0)
         snprintf(where, sizeof where, "The step reaches less than a fifth of what either roof allows, so neither "
                                       "bounds it: latency or overhead does%s.",
-                 others_took(p) ? ", or other programs: the machine was busy" : "");
+                 busy ? ", or other programs: the machine was busy" : "");
     else if (strcmp(e->bound, "uncertain") == 0)
-        snprintf(where, sizeof where, "Which roof the step lies under is uncertain: the roofs may be too low.");
+        snprintf(where, sizeof where, "Which roof the step lies under is uncertain: %s.",
+                 busy ? "other programs had the processors for a part of the time" : "the roofs may be too low");
     else
         snprintf(where, sizeof where, "By its arithmetic intensity the step lies under the roof of %s.", e->bound);
     snprintf(out, 400,
              "%s The class follows from the utilisation alone and does not say what limits the step; the column bound "
-             "says it of each group.",
-             where);
+             "says it of each group%s.",
+             where, busy ? ", where it can: of what is uncertain there, other programs may be the reason" : "");
 }
 
 void tt_ranks_remark(const struct tt_profile *p, char out[400])

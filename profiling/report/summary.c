@@ -249,6 +249,7 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
         CELLS(t, whole(f->kernels), ms(f->wall), ms(f->host), ms(f->device));
     }
     tt_text_puts(t, "\n");
+    remark(t, tt_phase_remark, p);
 }
 
 static void collectives(struct tt_text *t, const struct tt_profile *p)

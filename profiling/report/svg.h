@@ -40,6 +40,7 @@ struct tt_stack {
     const char *const *rows, *const *series;
     int row_count, series_count;
     const double *values; /* [row][series] */
+    int unsure;           /* a series that is drawn pale, since it is not known; 0: none */
 };
 void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s);
 

@@ -138,7 +138,9 @@ void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
             double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
             if (w <= 0) continue;
             words_of(s, r, i, words, sizeof words);
+            if (i && i == s->unsure) tt_text_puts(out, "<g class=\"unsure\">");
             svg_rect(out, x, y, w, 21, i, words);
+            if (i && i == s->unsure) tt_text_puts(out, "</g>\n");
             x += w;
         }
     }

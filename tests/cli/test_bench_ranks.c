@@ -1,27 +1,44 @@
 /* What tt bench --ranks says of how much is hidden. */
+#include <math.h>
 #include <string.h>
 
 #include "cli/bench.h"
 #include "tests/test.h"
 
-static const char *hidden(double communication, double part, double noise)
+static const char *hidden_at(double communication, double part, double noise, double load, double waited)
 {
     static char out[48];
-    tt_bench_hidden(communication, part, noise, out);
+    tt_bench_hidden(&(struct tt_hidden){communication, part, noise, load, waited}, out);
     return out;
+}
+
+static const char *hidden(double communication, double part, double noise)
+{
+    return hidden_at(communication, part, noise, NAN, NAN);
 }
 
 static void says_what_can_be_known(void)
 {
     CHECK(!strcmp(hidden(10, 4, 1), "40 +- 10"), "%s", hidden(10, 4, 1));
-    CHECK(!strcmp(hidden(10, 10, 5), "100 +- 50"), "%s", hidden(10, 10, 5));
-    CHECK(!strcmp(hidden(10, 4, 5.1), "not measurable"), "%s", hidden(10, 4, 5.1));
+    CHECK(!strcmp(hidden(10, 10, 3.3), "100 +- 33"), "%s", hidden(10, 10, 3.3));
+    CHECK(!strcmp(hidden(10, 4, 3.4), "not measurable"), "%s", hidden(10, 4, 3.4));
     CHECK(!strcmp(hidden(10, 0, 4000), "not measurable"), "%s", hidden(10, 0, 4000));
+    CHECK(!strcmp(hidden(10, 0, NAN), "not measurable"), "%s", hidden(10, 0, NAN));
     CHECK(!strcmp(hidden(0, 0, 0), "n/a"), "%s", hidden(0, 0, 0));
+}
+
+/* However little the pairs differ there. */
+static void says_nothing_of_a_busy_machine(void)
+{
+    CHECK(!strcmp(hidden_at(10, 4, 0.1, 0.5, 0.01), "40 +- 1"), "%s", hidden_at(10, 4, 0.1, 0.5, 0.01));
+    CHECK(!strcmp(hidden_at(10, 4, 0.1, 0.5, 0.6), "not measurable"), "%s", hidden_at(10, 4, 0.1, 0.5, 0.6));
+    CHECK(!strcmp(hidden_at(10, 4, 0.1, 7, NAN), "not measurable"), "%s", hidden_at(10, 4, 0.1, 7, NAN));
+    CHECK(!strcmp(hidden_at(0, 0, 0, 7, 0.6), "n/a"), "%s", hidden_at(0, 0, 0, 7, 0.6));
 }
 
 int main(void)
 {
     TEST(says_what_can_be_known);
+    TEST(says_nothing_of_a_busy_machine);
     return test_end();
 }

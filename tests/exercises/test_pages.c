@@ -139,25 +139,35 @@ static void runs_of_several_ranks(void)
 /* Communication that a busy machine, or the noise of a quiet one, made look hidden is not drawn as hidden. */
 static void noise_hides_no_communication(void)
 {
-    struct tt_exercise e = {.run_count = 2,
+    struct tt_exercise e = {.run_count = 3,
                             .runs = {{.name = "late", .file = "ranks.json", .command = "tt bench"},
-                                     {.name = "quiet", .file = "ranks.json", .command = "tt bench"}}};
+                                     {.name = "quiet", .file = "ranks.json", .command = "tt bench"},
+                                     {.name = "strong", .file = "ranks.json", .command = "tt bench"}}};
     struct tt_marked m = {.exercise = &e};
     static const char format[] = "{\"load\": %g, \"rows\": [{\"ranks\": 2, \"median_ms\": 3473, \"communication_ms\": "
-                                 "570, \"hidden_ms\": %d, \"hidden_noise_ms\": 40}]}";
+                                 "570, \"hidden_ms\": %d, \"hidden_noise_ms\": 40, \"hidden_known\": %s}]}";
     char text[300];
     struct tt_text t = {0};
-    snprintf(text, sizeof text, format, 10.4, 570);
+    snprintf(text, sizeof text, format, 10.4, 570, "true");
     m.runs[0].profile = parsed(text);
-    snprintf(text, sizeof text, format, 0.1, 20);
+    snprintf(text, sizeof text, format, 0.1, 20, "true");
     m.runs[1].profile = parsed(text);
+    snprintf(text, sizeof text, format, 0.1, 570, "false");
+    m.runs[2].profile = parsed(text);
     page_runs(&t, &m);
-    CHECK(strstr(t.s, "late, 2 ranks, communication: what of it is exposed is noise: 570"), "%s", t.s);
-    CHECK(!strstr(t.s, "late, 2 ranks, exposed communication"), "%s", t.s);
+    CHECK(strstr(t.s, "late, 2 ranks (busy), communication: what of it is exposed is not known: 570"), "%s",
+          t.s);
+    CHECK(!strstr(t.s, "late, 2 ranks (busy), exposed communication"), "%s", t.s);
     CHECK(strstr(t.s, "quiet, 2 ranks, exposed communication: 510"), "570 - 20 - 40: %s", t.s);
-    CHECK(strstr(t.s, "quiet, 2 ranks, communication: what of it is exposed is noise: 60"), "%s", t.s);
+    CHECK(strstr(t.s, "quiet, 2 ranks, communication: what of it is exposed is not known: 60"), "%s", t.s);
+    CHECK(strstr(t.s, "strong, 2 ranks, communication: what of it is exposed is not known: 570"), "%s", t.s);
+    CHECK(!strstr(t.s, "strong, 2 ranks, exposed"), "%s", t.s);
+    int pale = 0;
+    for (const char *at = t.s; (at = strstr(at, "class=\"unsure\"")); at++) pale++;
+    CHECK(pale == 3, "%d", pale);
+    CHECK(strstr(t.s, "not measurable"));
     tt_text_free(&t);
-    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+    for (int i = 0; i < 3; i++) tt_json_free(m.runs[i].profile);
 }
 
 /* Bars of a busy machine are pale, those of a quiet one have a line of what they may be off by. */

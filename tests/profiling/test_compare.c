@@ -228,6 +228,32 @@ static void busy_runs_are_told(void)
     free(c);
 }
 
+/* An interval would exclude 1 though nobody knows which of the two is faster. */
+static void a_busy_machine_gives_no_interval(void)
+{
+    struct tt_profile quiet = by_hand(1), fast = by_hand(0.2), busy = by_hand(1);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    busy.run.waited = 0.83;
+    save(&quiet, "quiet");
+    save(&fast, "fast");
+    save(&busy, "busy");
+    const char *const first[] = {"quiet", "busy", "busy"}, *const second[] = {"fast", "fast", "busy"};
+    for (int i = 0; i < 3; i++) {
+        struct tt_text text = {0}, json = {0};
+        CHECK_OK(compare(first[i], second[i], c));
+        tt_compare_text(c, &text);
+        tt_compare_json(c, &json);
+        bool undecided = strstr(text.s, "x undecided: busy") && strstr(text.s, "neither gain nor loss") &&
+                         strstr(json.s, "\"undecided\": true") && !strstr(json.s, "\"speedup_low\": 4");
+        CHECK(c->runs[1].undecided == (i > 0) && undecided == (i > 0), "%s", text.s);
+        CHECK(!strstr(text.s, "interval of the steps") == (i > 0), "%s", text.s);
+        tt_text_free(&text);
+        tt_text_free(&json);
+        tt_compare_free(c);
+    }
+    free(c);
+}
+
 /* Of two runs that were not in turns, a busy machine can have made either slower. */
 static void a_busy_machine_fails_no_gate(void)
 {
@@ -472,6 +498,7 @@ int main(void)
     TEST(noise_is_no_regression);
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
+    TEST(a_busy_machine_gives_no_interval);
     TEST(a_busy_machine_fails_no_gate);
     TEST(long_runs_make_small_pages);
     TEST(only_first_gradients_compare);

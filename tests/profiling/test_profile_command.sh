@@ -33,6 +33,7 @@ when=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' first/profile.json) seal=$(sed -n
 expect 0 "saved   first" "$TT" profile $tiny $quick --out first --quiet
 grep -qF "note    an earlier profile was replaced: $when, seal $seal" err || fail "it does not say which profile it replaced"
 grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
+[ "$(grep -c '^step .*(busy machine)$' out)" = "$(grep -c 'the machine was busy: ' first/summary.md)" ] || fail "--quiet says otherwise of the machine than summary.md"
 [ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
 grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/report.html || fail "kept rates are not told in the folder"
 expect 0 "--remeasure" "$TT" profile $tiny $quick --out first # it says that the rates were kept

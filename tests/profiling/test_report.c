@@ -46,8 +46,8 @@ static void draws_odd_values(void)
         }
         struct tt_line line = {"l", odd, odd, n, true};
         tt_svg_bars(&t, "bars", bars, n);
-        tt_svg_stacked(&t, &(struct tt_stack){"stacked", TT_IN_SECONDS, names, names, n, 1, odd});
-        tt_svg_grouped(&t, &(struct tt_stack){"grouped", TT_IN_BYTES, names, names, n, 1, odd});
+        tt_svg_stacked(&t, &(struct tt_stack){"stacked", TT_IN_SECONDS, names, names, n, 1, odd, 0});
+        tt_svg_grouped(&t, &(struct tt_stack){"grouped", TT_IN_BYTES, names, names, n, 1, odd, 0});
         for (int log = 0; log < 2; log++)
             tt_svg_lines(&t, &(struct tt_lines){"lines", "x", "y", &line, 1, log, log, !log});
         tt_svg_roofline(&t, &(struct tt_roof){"roof", n ? 1e12 : NAN, 1e11, NAN, NAN, points, n});
@@ -79,14 +79,14 @@ static void grouped_bars_have_units_and_whole_names(void)
     struct tt_text t = {0};
     const char *rows[] = {"gemm 1024x256x1024 in swiglu_gate_up, backward_pass", "short"}, *series[] = {"a", "b"};
     const double seconds[] = {1.5, 0.25, 2, 3e-6}, bytes[] = {3 * 0x1p30, 0x1p20, 1, 0};
-    tt_svg_grouped(&t, &(struct tt_stack){"times", TT_IN_SECONDS, rows, series, 2, 2, seconds});
+    tt_svg_grouped(&t, &(struct tt_stack){"times", TT_IN_SECONDS, rows, series, 2, 2, seconds, 0});
     for (const char *const *words = (const char *const[]){">gemm 1024x256x1024<", ">in swiglu_gate_up, backward_pass<",
                                                           ">short<", ">1.50 s<", ">250 ms<", ">3.00 µs<", ">500 ms<",
                                                           ">1 s<", NULL};
          *words; words++)
         CHECK(strstr(t.s, *words), "no %s", *words);
     tt_text_free(&t);
-    tt_svg_grouped(&t, &(struct tt_stack){"memory", TT_IN_BYTES, rows, series, 2, 2, bytes});
+    tt_svg_grouped(&t, &(struct tt_stack){"memory", TT_IN_BYTES, rows, series, 2, 2, bytes, 0});
     CHECK(strstr(t.s, ">3.00 GiB<") && strstr(t.s, ">1.00 MiB<") && strstr(t.s, ">1 GiB<"), "%s", t.s);
     tt_text_free(&t);
 }
@@ -303,6 +303,10 @@ static void bounds_are_borne_out(void)
     roofs.doubtful = true;
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "uncertain"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "latency"));
+    roofs.disturbed = true; /* which explains that little is reached, not that much is */
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
     CHECK(tt_roofs_doubtful(9, 0.01, 0.01) && tt_roofs_doubtful(0.5, 0.01, 0.6) && tt_roofs_doubtful(NAN, 0.6, NAN));
     CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
 }
@@ -347,6 +351,28 @@ static void busy_machines_are_told(void)
     tt_profile_free(&p);
 }
 
+/* Kernels of one pass may take longer than their phase did in another. */
+static void phases_of_two_passes(void)
+{
+    struct tt_profile p = by_hand(1);
+    char words[400];
+    strcpy(p.phases[0].name, "backward_pass");
+    p.phases_count = 1;
+    const struct {
+        const char *backend;
+        double device, waited;
+        const char *words;
+    } cases[] = {{"cpu", 0.391, 0, ""}, {"cpu", 0.487, 0, "were slower, so that the kernels of backward_pass"},
+                 {"cpu", 0.487, 0.5, "since the machine was busy"}, {"cuda", 0.487, 0.5, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        strcpy(p.run.backend, cases[i].backend);
+        p.phases[0].wall = 0.390, p.phases[0].device = cases[i].device, p.run.waited = cases[i].waited;
+        tt_phase_remark(&p, words);
+        CHECK(cases[i].words[0] ? strstr(words, cases[i].words) != NULL : !words[0], "case %zu: %s", i, words);
+    }
+    tt_profile_free(&p);
+}
+
 /* On a busy CPU other programs explain what else would be explained by the step itself. */
 static void busy_machines_explain_themselves(void)
 {
@@ -365,9 +391,19 @@ static void busy_machines_explain_themselves(void)
         *(i ? &more : &few) = tt_advise(&p, advice);
     }
     CHECK(!strstr(quiet, "other programs") && strstr(busy, "or other programs: the machine was busy"), "%s", busy);
+    CHECK(strstr(quiet, "says it of each group.") && strstr(busy, "of what is uncertain there"), "%s", busy);
+    strcpy(p.efficiency.bound, "uncertain");
+    tt_bound_remark(&p, busy);
+    CHECK(strstr(busy, "is uncertain: other programs had the processors"), "%s", busy);
     CHECK(strstr(recording[1], "this is its noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
-    CHECK(more == few + 1 && strstr(advice[more - 1].what, "when the machine is quiet") &&
-          strstr(advice[more - 1].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[more - 1].what);
+    CHECK(more == few + 1 && strstr(advice[0].what, "when the machine is quiet") &&
+          strstr(advice[0].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[0].what);
+    for (int i = 1; i < more; i++)
+        CHECK(isnan(advice[i].gain) == !strstr(advice[i].reason, "(busy machine)"), "%s", advice[i].reason);
+    p.gradients[1].zeros = p.gradients[1].count;
+    CHECK(tt_advise(&p, advice) == more + 1 && strstr(advice[0].what, "gradients") &&
+          strstr(advice[1].what, "when the machine is quiet"), "%s", advice[1].what);
+    p.gradients[1].zeros = 0;
     strcpy(p.phases[0].name, "other"), p.phases[0].wall = 0.5 * p.step.seconds, p.phases_count = 1;
     p.step.gap_seconds = 0.1 * p.step.seconds;
     p.run.load = 5;
@@ -407,6 +443,7 @@ int main(void)
     TEST(bounds_are_borne_out);
     TEST(busy_machines_are_told);
     TEST(busy_machines_explain_themselves);
+    TEST(phases_of_two_passes);
     CHECK_OK(tt_remove_tree(folder));
     TEST(ticks_are_told_apart);
     return test_end();

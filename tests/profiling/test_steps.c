@@ -43,6 +43,28 @@ static void known_links(void)
     CHECK(o.hidden <= o.communication && o.median <= o.one_stream + o.noise);
 }
 
+/* The interval is that of the pairs, also where the figure is kept within the communication, which is 10 here. */
+static void interval_of_pairs(void)
+{
+    enum { PAIRS = 6 };
+    static const struct {
+        double differences[PAIRS], hidden, noise;
+    } cases[] = {
+        {{2.1, 1.9, 2, 2.2, 1.8, 2}, 2, 0.2},
+        {{-30, 70, 4, 52, -9, 48}, 10, 60},    /* 26, and from -30 to 70 */
+        {{12, 13, 12.5, 14, 11, 12.5}, 10, 4}, /* more than all of it */
+        {{-3, -1, -2, -2, -2, -2}, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_overlap o = {.communication = 10};
+        double room[PAIRS];
+        memcpy(room, cases[i].differences, sizeof room);
+        CHECK_OK(tt_hidden_of(room, PAIRS, &o));
+        CHECK(fabs(o.hidden - cases[i].hidden) < 1e-9, "case %zu: %g", i, o.hidden);
+        CHECK(fabs(o.noise - cases[i].noise) < 1e-9, "case %zu: %g", i, o.noise);
+    }
+}
+
 int main(void)
 {
     struct tt_backend b;
@@ -52,5 +74,6 @@ int main(void)
     if (!waits) return 77; /* links are simulated on the CPU only */
     TEST(one_rank_hides_nothing);
     TEST(known_links);
+    TEST(interval_of_pairs);
     return test_end();
 }
