@@ -293,6 +293,10 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
+    q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
+    CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
+    CHECK(judge(q, "40 -> 20.00", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "%s", m.means);
+    CHECK(judge(q, "40 -> 20.000", &m) == TT_MARK_RIGHT && strstr(m.means, "missed"), "%s", m.means);
 }
 
 /* Where a run does not decide, undecided is right, and near the edge what it points to as well. */
