@@ -134,23 +134,44 @@ bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, dou
     return tt_exercise_near(q, x, right) || as_printed(q, m, x, right);
 }
 
-const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+/* A single digit is an idea of its own more often than a figure that was rounded: it has to be close. */
+bool tt_exercise_too_short(const char *given, double x, double right)
+{
+    bool close = tt_exercise_digits(given) > 1 || fabs(x - right) <= 0.05 * fabs(right);
+    return close && tt_exercise_rounded(given, x, right);
+}
+
+/* So many times off, in the words of the unit; NULL where no such factor is. */
+static const char *power_of_ten(const struct tt_question *q, double x, double right)
 {
     static const struct {
         double factor;
-        const char *what;
-    } slips[] = {{1e3, "1000 times too large: look at the unit"},   {1e-3, "1000 times too small: look at the unit"},
-                 {1e6, "1000000 times too large: look at the unit"},
-                 {1e-6, "1000000 times too small: look at the unit"},
-                 {1e2, "100 times too large: a fraction is wanted, not a percentage"},
-                 {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
-                 {1e1, "10 times too large: is there a digit too many?"},
-                 {1e-1, "10 times too small: is a digit missing?"},
-                 {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};
-    double mib = 0x1p20 / 1e6;
-    if (tt_exercise_rounded(given, x, right)) return "rounded too far: give more digits";
+        const char *of_unit, *plain; /* plain: of a number without a unit, where that is said in other words */
+    } slips[] = {{1e3, "1000 times too large: look at the unit", "1000 times too large"},
+                 {1e-3, "1000 times too small: look at the unit", "1000 times too small"},
+                 {1e6, "1000000 times too large: look at the unit", "1000000 times too large"},
+                 {1e-6, "1000000 times too small: look at the unit", "1000000 times too small"},
+                 {1e2, "100 times too large", "100 times too large: a fraction is wanted, not a percentage"},
+                 {1e-2, "100 times too small", "100 times too small"},
+                 {1e1, "10 times too large: is there a digit too many?", NULL},
+                 {1e-1, "10 times too small: is a digit missing?", NULL},
+                 {1e9, "1e9 times too large: look at the unit", "1e9 times too large"},
+                 {1e-9, "1e9 times too small: look at the unit", "1e9 times too small"}};
+    bool percent = q->unit && !strcmp(q->unit, "%");
+    if (percent && equals(q, x / 100, right)) return "100 times too large: was it multiplied by 100 twice?";
+    if (percent && equals(q, x * 100, right)) return "100 times too small: a percentage is wanted, not a fraction";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
-        if (equals(q, x / slips[i].factor, right)) return slips[i].what;
+        if (equals(q, x / slips[i].factor, right))
+            return q->unit || !slips[i].plain ? slips[i].of_unit : slips[i].plain;
+    return NULL;
+}
+
+const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+{
+    double mib = 0x1p20 / 1e6;
+    const char *factor = power_of_ten(q, x, right);
+    if (tt_exercise_too_short(given, x, right)) return "rounded too far: give more digits";
+    if (factor) return factor;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";

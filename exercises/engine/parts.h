@@ -36,8 +36,10 @@ const char *tt_exercise_outside(bool below, bool measured);
 
 /* Digits as they were written, without zeros in front. */
 int tt_exercise_digits(const char *given);
-/* The right number, but written with too few digits. */
+/* The right number, rounded to the digits that were given. */
 bool tt_exercise_rounded(const char *given, double x, double right);
+/* The same of a wrong answer: it was written with too few digits. */
+bool tt_exercise_too_short(const char *given, double x, double right);
 /* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
 double tt_exercise_scale(const char *letter);
 

@@ -142,7 +142,7 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
 {
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
-    if (is_small_whole(m->number, 100) && has_runs(q->answer, scope)) return;
+    if (is_small_whole(m->number, has_runs(q->answer, scope) ? 100 : 10)) return;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
@@ -165,7 +165,7 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
 {
     double nearest = INFINITY;
     if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
-    if (isfinite(m->number) && tt_exercise_rounded(m->given, m->number, m->value)) return TT_OK; /* and says so */
+    if (isfinite(m->number) && tt_exercise_too_short(m->given, m->number, m->value)) return TT_OK; /* and says so */
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
     if (q->kind == TT_ASK_NUMBER && isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;

@@ -193,6 +193,14 @@ static void a_cpu_waits_for_no_launch(void)
     CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
     CHECK(ask(&e, r, 1, "launch_percent", "0.0185", &m) == TT_MARK_RIGHT && strstr(m.means, "also computes it") &&
           strstr(m.means, "idles 0 %"), "%s", m.means);
+    CHECK(ask(&e, r, 1, "launch_percent", "1.85", &m) == TT_MARK_WRONG && strstr(m.reason, "by 100 twice"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "launch_percent", "0.000185", &m) == TT_MARK_WRONG && strstr(m.reason, "not a fraction"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "products_saved", "24", &m) == TT_MARK_WRONG && strstr(m.reason, "backward pass alone"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "token_time", "1", &m) == TT_MARK_WRONG && strstr(m.reason, "only grew with the tokens"), "%s",
+          m.reason);
     CHECK(ask(&e, r, 1, "bottlenecks", "feed_forward, qkv, attention, norms, fragmentation, launches", &m) ==
           TT_MARK_UNKNOWN);
     CHECK(ask(&e, r, 1, "bottlenecks", "feed_forward, projections, attention, norms, fragmentation, launches", &m) ==
@@ -361,6 +369,8 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
         for (int i = 0; i < 2; i++) tt_json_free(run[i]);
     }
     CHECK(ask(&e, r, 0, "online_shrink", "0.135", &m) == TT_MARK_RIGHT, "three decimals: %s", m.reason);
+    CHECK(ask(&e, r, 0, "online_l", "1", &m) == TT_MARK_WRONG && strstr(m.reason, "the largest score alone"), "%s",
+          m.reason);
     tt_exercise_free(&e);
 }
 

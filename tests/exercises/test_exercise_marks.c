@@ -28,7 +28,12 @@ static void judges_numbers(void)
     q = (struct tt_question){
         .kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
-    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
+    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "a fraction is wanted"), "%s", m.reason);
+    q.unit = "%"; /* 0.4 % */
+    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "multiplied by 100 twice"), "%s", m.reason);
+    CHECK(judge(q, "0.004", &m) == TT_MARK_WRONG && strstr(m.reason, "not a fraction"), "%s", m.reason);
+    q.unit = NULL;
+    CHECK(judge(q, "400", &m) == TT_MARK_WRONG && !strstr(m.reason, "unit"), "it has none: %s", m.reason);
     q.answer = "slow:step.seconds / fast:step.seconds";
     CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT &&
           judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
@@ -83,6 +88,7 @@ static void judges_units(void)
     CHECK(judge(q, "1.1353", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "1.14", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
     CHECK(judge(q, "1.2", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
+    CHECK(judge(q, "1", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too small"), "another idea: %s", m.reason);
     q.slack = 0.01;
     CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
@@ -189,6 +195,10 @@ static void gives_reasons(void)
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
     CHECK(m.known, "it is not called the answer to another question, too");
+    q.answer = "slow:step.kernels / 8";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast"), "%s", m.reason);
+    q.answer = "slow:step.kernels / 10";
+    CHECK(judge(q, "2", &m) == TT_MARK_WRONG && !strstr(m.reason, "figure of the run"), "by chance: %s", m.reason);
     q.answer = "1 * slow:step.kernels";
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
