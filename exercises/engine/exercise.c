@@ -159,8 +159,8 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most",
-                "measured", "must", "choices", "items", "slips", "names", "unlike",
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
+                "at_most", "measured", "must", "choices", "items", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -170,6 +170,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "look", false, &q->look));
     TT_TRY(text_of(y, "why", false, &q->why));
     TT_TRY(text_of(y, "means", false, &q->means));
+    TT_TRY(text_of(y, "otherwise", false, &q->otherwise));
     TT_TRY(text_of(y, "run", false, &q->run));
     TT_TRY(text_of(y, "answer", false, &q->answer));
     TT_TRY(text_of(y, "at_least", false, &q->at_least));

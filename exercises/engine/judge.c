@@ -396,7 +396,8 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     bool unfit = !st && ((v.kind == TT_FORMULA_TRUTH && v.number == 0) || (says && v.word[0]));
     snprintf(reason, sizeof reason, "%s", says ? v.word : "your runs are not as the question needs them");
     if (unfit) m->right[0] = 0;
-    if (unfit && m->kind == TT_MARK_RIGHT) tt_exercise_because(m, TT_MARK_WRONG, reason);
+    m->unfit = unfit && m->kind == TT_MARK_RIGHT;
+    if (m->unfit) tt_exercise_because(m, TT_MARK_WRONG, reason);
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

@@ -508,6 +508,8 @@ static void a_suspicion_says_what_differs(void)
         snprintf(text[1], sizeof text[1], format, cases[i].waits, cases[i].bytes);
         struct tt_json *patient = json(text[0]), *suspect = json(text[1]);
         struct tt_formula_run r[] = {{.name = "patient", .profile = patient}, {.name = "suspect", .profile = suspect}};
+        CHECK(ask(&e, r, 2, "diagnosis", "mask-rebuild", &m) == TT_MARK_WRONG &&
+              !strcmp(m.reason, "suspect was made with unpinned-copies; make it with mask-rebuild"), "%s", m.reason);
         enum tt_mark_kind kind = ask(&e, r, 2, "diagnosis", "unpinned-copies", &m);
         CHECK(kind == (cases[i].says ? TT_MARK_WRONG : TT_MARK_RIGHT) &&
               (!cases[i].says || strstr(m.reason, cases[i].says)), "case %d: %s", i, m.reason);
