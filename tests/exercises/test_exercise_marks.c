@@ -370,6 +370,8 @@ static void judges_sentences(void)
     CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a whole sentence"), "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
+    CHECK(judge(q, "it has 99 kernels", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "none of the figures that this question is about"), "they may be the run's: %s", m.reason);
     tt_yaml_free(names);
     names = yaml("- 0 * step.seconds\n- step.kernels / 20\n- step.kernels\n");
     q.names = names;
@@ -386,6 +388,29 @@ static void judges_sentences(void)
     names = yaml("- step.nothing\n");
     q.names = names;
     CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
+    tt_yaml_free(names);
+}
+
+/* A figure is the same one in every usual unit. */
+static void reads_figures_in_any_unit(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 14296 * step.seconds in ms\n- 618.2 * step.kernels in bytes\n- 2.9736 * "
+                                 "step.kernels in GFLOP\n- groups.share in parts\n- 19.2 in %\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    static const char *const right[] = {
+        "the step took 3.574 s in wide", "the step took 3574 ms", "a step of 3574000 \xc2\xb5s", "24.7 kB a step",
+        "it copied 24,728 bytes", "0.0236 MiB are copied", "the kernels do 118.9 GFLOP", "norms take 20 % of it",
+        "norms take 0.20 of the step", "MFU is 0.192",
+        "gaps are 19.5 percent"};
+    static const char *const wrong[] = {"the step took 3.574 ms in wide", "24.7 GB a step", "a step took 3.2 s",
+                                        "the kernels do 118.9 MFLOP", "norms take 21 % of it"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        CHECK(judge(q, right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
+    CHECK(!strcmp(m.means, "19.5 is a figure of your runs; whether the reason holds, this check cannot tell."), "%s",
+          m.means);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(judge(q, wrong[i], &m) == TT_MARK_UNKNOWN, "%s: %s", wrong[i], m.means);
     tt_yaml_free(names);
 }
 
@@ -584,6 +609,7 @@ int main(void)
     TEST(leaves_open);
     TEST(defines);
     TEST(judges_sentences);
+    TEST(reads_figures_in_any_unit);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);
     TEST(refuses_nothing_that_may_be_absent);
