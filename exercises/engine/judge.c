@@ -210,6 +210,18 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
     return false;
 }
 
+/* "1" where the rows are rank_0, rank_1, ...: the name with that number. */
+static void with_its_word(const struct tt_formula_value *v, char *word, size_t size)
+{
+    if (!word[0] || strspn(word, "0123456789") != strlen(word)) return;
+    for (int i = 0; i < v->compared; i++) {
+        const char *name = tt_formula_row_name(v->cells[i].row), *number = strrchr(name, '_');
+        if (!number || strcmp(number + 1, word)) continue;
+        snprintf(word, size, "%s", name);
+        return;
+    }
+}
+
 /* Against the right word, or the names of the rows it was taken from. */
 static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
                         struct tt_mark *m)
@@ -217,6 +229,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     char word[600];
     snprintf(word, sizeof word, "%s", m->given);
     without_shape(word);
+    with_its_word(v, word, sizeof word);
     if (!allowed(q, m, word)) return;
     if (v->compared && !among(v, v->compared, word)) {
         const char *names[CANDIDATES];

@@ -55,11 +55,23 @@ static bool is_a_unit(const char *text)
     return begins && !(tt_exercise_scale(text) > 0);
 }
 
+/* "rank_1" where the question asks "Which rank ...": the number behind its own word. */
+static const char *behind_word(const struct tt_question *q, const char *given)
+{
+    char word[64];
+    size_t n = strcspn(given, "_ 0123456789");
+    if (!n || n >= sizeof word || !q->text) return given;
+    snprintf(word, sizeof word, " %.*s ", (int)n, given);
+    const char *number = given + n + strspn(given + n, "_ ");
+    return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
+}
+
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300];
-    *out = strtod(m->given, &end);
-    bool number = isfinite(*out) && is_decimal(m->given, end);
+    const char *given = behind_word(q, m->given);
+    *out = strtod(given, &end);
+    bool number = isfinite(*out) && is_decimal(given, end);
     while (*end == ' ') end++;
     if (number && is_unit(q, end)) return true;
     if (number && !q->unit && tt_exercise_scale(end) && !end[1]) {
@@ -122,11 +134,11 @@ bool tt_exercise_rounded(const char *given, double x, double right)
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
-/* "4.19 M" is how tt prints 4190464: as many digits as it shows are enough. */
+/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same: as many digits as it shows are enough. */
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
-    bool scaled = !q->unit && strpbrk(m->given, "kKMGBT");
-    return scaled && q->tolerance > 0 && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE");
+    return scaled && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
 }
 
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)

@@ -171,7 +171,10 @@ static void reads_letters(void)
     q.answer = "31977984";
     CHECK(judge(q, "32.0M", &m) == TT_MARK_RIGHT, "as many digits as were printed: %s", m.reason);
     q.tolerance = 0;
-    CHECK(judge(q, "32.0M", &m) == TT_MARK_WRONG, "an exact number is wanted");
+    CHECK(judge(q, "32.0M", &m) == TT_MARK_RIGHT && judge(q, "3.20e7", &m) == TT_MARK_RIGHT, "also of a count: %s",
+          m.reason);
+    CHECK(judge(q, "32M", &m) == TT_MARK_WRONG && judge(q, "32000000", &m) == TT_MARK_WRONG &&
+          judge(q, "31.9M", &m) == TT_MARK_WRONG, "two digits, or digits that are not its own");
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "4190464", .unit = "ms", .tolerance = 0.001};
     CHECK(judge(q, "4.19M", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
 }
