@@ -373,6 +373,8 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
               m.means);
         CHECK(ask(&e, r, 2, "attention_percent", "36", &m) == TT_MARK_RIGHT &&
               strstr(m.means, "at most 1.56 times as fast. Your speedup_long is above that"), "%s", m.means);
+        CHECK(ask(&e, r, 2, "attention_percent", "16", &m) == TT_MARK_WRONG && strstr(m.reason, "output alone"), "%s",
+              m.reason);
         CHECK(ask(&e, r, 2, "recompute", "Undecided, since threads waited 84 % of their time", &m) ==
               (busy ? TT_MARK_RIGHT : TT_MARK_UNKNOWN), "%s", m.reason);
         static const char *const said[] = {"The fused step takes 10.0 s, flash 5.6 s", "it does 118.942 GFLOP",
@@ -653,6 +655,7 @@ static void busy_ranks_decide_nothing(void)
     CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_RIGHT && ask(&e, r, 4, "late_when", "after", &m) ==
           TT_MARK_RIGHT && strstr(m.means, "do not show it"), "%s", m.means);
     CHECK(ask(&e, r, 4, "hides", "weak", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 4, "exposed_ms", "179", &m) == TT_MARK_RIGHT && strstr(m.means, "off by 28 ms."), "%s", m.means);
     CHECK(ask(&e, r, 4, "late_hidden", "0", &m) == TT_MARK_RIGHT && strstr(m.means, "the rest is scatter"), "%s",
           m.means);
     r[2].profile = weak;
