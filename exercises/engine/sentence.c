@@ -110,7 +110,7 @@ static bool names_figure(const char *sentence, const struct tt_figure *f, bool b
 static bool names_one(const char *sentence, const struct tt_figure *f, int n, bool anyway, char found[40])
 {
     bool bare = true; /* a bare digit counts only where the run has no other figures */
-    for (int i = 0; i < n; i++) bare &= f[i].with || is_bare_figure(&f[i]);
+    for (int i = 0; i < n; i++) bare &= f[i].with || f[i].about || is_bare_figure(&f[i]);
     for (int i = 0; i < n; i++)
         if (names_figure(sentence, &f[i], bare, anyway, found)) return true;
     return false;
@@ -121,7 +121,7 @@ static const struct tt_figure *example(const struct tt_figure *f, int n)
 {
     const struct tt_figure *bare = NULL;
     for (int i = 0; i < n; i++) {
-        if (!tells(&f[i])) continue;
+        if (!tells(&f[i]) || f[i].about) continue;
         if (!is_bare_figure(&f[i])) return &f[i];
         if (!bare) bare = &f[i];
     }

@@ -606,6 +606,12 @@ static void busy_machines_are_a_reason(void)
     CHECK_OK(tt_exercise_judge(&q, &(struct tt_yaml){0}, &scope, &m));
     CHECK(!strcmp(m.right, "a sentence with 99"), "%s", m.right);
     tt_yaml_free(names);
+    CHECK_OK(tt_yaml_parse("- 0 * step.kernels\n", 19, &names));
+    q.names = names;
+    given.text = "the device idles 0 % of it";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_RIGHT && !strcmp(m.right, "a sentence with 0"), "%s: %s", m.right, m.reason);
+    tt_yaml_free(names);
     tt_json_free(busy);
     tt_json_free(quiet);
 }
