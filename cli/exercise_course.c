@@ -213,7 +213,7 @@ static bool print_look(const struct tt_exercise *e, const char *id)
         const struct tt_question *q = &e->questions[i];
         if (strcmp(q->id, id)) continue;
         printf("hint %s\n", id);
-        if (q->look) printf("Look at %s.\n", q->look);
+        if (q->look) printf("Look: %s.\n", q->look);
         if (q->why) printf("%s\n", q->why);
         if (!q->look && !q->why) printf("%s\n", q->text);
         return true;

@@ -149,8 +149,10 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
     for (y = q->names ? q->names->first : NULL; y; y = y->next) {
         const struct tt_yaml *with;
         if (y->kind != TT_YAML_MAP) continue;
-        TT_TRY(ONLY(y, "is", "with", "table"));
-        TT_TRY(text_of(y, tt_yaml_get(y, "table") ? "table" : "is", true, &text));
+        const char *key = tt_yaml_get(y, "table") ? "table" : tt_yaml_get(y, "curve") ? "curve" : "is";
+        TT_TRY(ONLY(y, "is", "with", "table", "curve", "beside"));
+        TT_TRY(text_of(y, key, true, &text));
+        TT_TRY(text_of(y, "beside", !strcmp(key, "curve"), &text));
         TT_TRY(part_of(y, "with", TT_YAML_LIST, &with));
     }
     return TT_OK;
@@ -159,8 +161,8 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most",
-                "measured", "must", "choices", "items", "slips", "names", "unlike",
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
+                "at_most", "measured", "must", "choices", "items", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -170,6 +172,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "look", false, &q->look));
     TT_TRY(text_of(y, "why", false, &q->why));
     TT_TRY(text_of(y, "means", false, &q->means));
+    TT_TRY(text_of(y, "otherwise", false, &q->otherwise));
     TT_TRY(text_of(y, "run", false, &q->run));
     TT_TRY(text_of(y, "answer", false, &q->answer));
     TT_TRY(text_of(y, "at_least", false, &q->at_least));

@@ -14,7 +14,7 @@ enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKI
 
 /* Texts lie in the tree of the exercise; NULL: not given. */
 struct tt_question {
-    const char *id, *text, *unit, *look, *why, *means, *run;
+    const char *id, *text, *unit, *look, *why, *means, *otherwise, *run;
     enum tt_question_kind kind;
     const char *answer, *at_least, *at_most, *measured, *must, *unlike;
     const struct tt_yaml *choices, *items, *slips, *names;
@@ -62,6 +62,7 @@ struct tt_mark {
     char right[160]; /* shown only when asked for */
     double value, number; /* of a question for a number: the right one, and the one that was given; else NaN */
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
+    bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
     bool misput;     /* a wrong one, by how it was written: why the figure would be wrong does not apply */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };

@@ -1,5 +1,6 @@
-/* The figures that a sentence may name: those its question lists, tables that a command left in the learner's folder,
- * and what the report says of a busy machine, which is the honest answer of a run that decides nothing. */
+/* The figures that a sentence may name: those its question lists, tables and curves that a command left in the
+ * learner's folder, and what the report says of a busy machine, the honest answer of a run that decides nothing. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,25 @@ static tt_status compare(const struct tt_question *q, const char *formula, struc
     return st;
 }
 
+/* A column of a table: every figure of it. */
+static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_unit *unit)
+{
+    for (int i = 0; i < v->count; i++) {
+        double x = tt_formula_cell_number(&v->cells[i]);
+        if (isfinite(x)) add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true});
+    }
+}
+
+/* "1000 * step.seconds in ms": the formula, and its unit or NULL. */
+static const struct tt_unit *without_unit(const char *text, char *formula, size_t size)
+{
+    const char *in = NULL;
+    for (const char *s = text; (s = strstr(s, " in ")); s++) in = s;
+    const struct tt_unit *unit = in ? tt_exercise_unit(in + 4) : NULL;
+    snprintf(formula, size, "%.*s", (int)(unit ? (size_t)(in - text) : strlen(text)), text);
+    return unit;
+}
+
 /* One row of names: a formula, or with the words that a bare digit needs beside it. */
 static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
 {
@@ -46,11 +66,15 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     if (!is || !is->text) return tt_fail(TT_USAGE, "line %d: a formula is missing here", y->line);
     if (all->values == NAMES) return tt_fail(TT_USAGE, "line %d: more than %d formulas", y->line, NAMES);
     struct tt_formula_value *v = &all->v[all->values++];
-    TT_TRY(tt_formula(is->text, scope, v));
-    struct tt_figure f = {.value = v->number, .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL};
+    char formula[1200];
+    const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
+    TT_TRY(tt_formula(formula, scope, v));
+    struct tt_figure f = {
+        .value = v->number, .unit = unit, .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL};
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word});
+    if (v->kind == TT_FORMULA_ROWS && !all->q->unlike) add_column(all, v, unit);
     if (v->kind != TT_FORMULA_NUMBER) return TT_OK;
-    TT_TRY(compare(all->q, is->text, scope, &f));
+    TT_TRY(compare(all->q, formula, scope, &f));
     add(all, f);
     return TT_OK;
 }
@@ -73,6 +97,15 @@ static void add_table(struct figures *all, const char *name, const struct tt_for
     free(text);
 }
 
+/* The losses of tt train in a folder, beside those of another one. */
+static void add_curve(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
+{
+    const char *run = tt_yaml_get(y, "curve")->text, *beside = tt_yaml_get(y, "beside")->text;
+    struct tt_figure f[TT_CURVE_FIGURES];
+    int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
+    for (int i = 0; i < n; i++) add(all, f[i]);
+}
+
 /* That a machine was busy tells no run from another. */
 static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
 {
@@ -88,9 +121,11 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
     all->q = q;
     tt_status st = TT_OK;
     for (const struct tt_yaml *y = q->names->first; y && !st; y = y->next) {
-        const struct tt_yaml *table = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "table") : NULL;
-        if (table)
-            add_table(all, table->text, scope);
+        bool map = y->kind == TT_YAML_MAP;
+        if (map && tt_yaml_get(y, "table"))
+            add_table(all, tt_yaml_get(y, "table")->text, scope);
+        else if (map && tt_yaml_get(y, "curve"))
+            add_curve(all, y, scope);
         else
             st = add_formula(all, y, scope);
     }

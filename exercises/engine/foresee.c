@@ -37,17 +37,22 @@ tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula
     return TT_OK;
 }
 
+/* Where the second of two numbers begins, and *end where the first one ends; NULL: there is none. */
+static const char *second_of(const char *given, const char **end)
+{
+    static const char *const between[] = {"->", "→", "=>", "to", "..", "-", "–", ","};
+    for (size_t i = 0; given[0] && i < sizeof between / sizeof *between; i++)
+        if ((*end = strstr(given + 1, between[i]))) return *end + strlen(between[i]);
+    return NULL;
+}
+
 /* "1.1 to 1.3", "1.1-1.3", "1.1, 1.3", "342 -> 450": the two numbers, with or without the unit. */
 static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const char *how, double x[2])
 {
-    static const char *const between[] = {"->", "→", "=>", "to", "..", "-", "–", ","};
     char left[300] = "", right[300] = "", reason[200];
-    for (size_t i = 0; i < sizeof between / sizeof *between && !right[0]; i++) {
-        const char *at = strstr(m->given + 1, between[i]);
-        if (!m->given[0] || !at) continue;
-        snprintf(left, sizeof left, "%.*s", (int)(at - m->given), m->given);
-        snprintf(right, sizeof right, "%s", at + strlen(between[i]));
-    }
+    const char *end, *at = second_of(m->given, &end);
+    if (at) snprintf(left, sizeof left, "%.*s", (int)(end - m->given), m->given);
+    if (at) snprintf(right, sizeof right, "%s", at);
     struct tt_mark a = {0}, b = {0};
     struct tt_yaml first = {.kind = TT_YAML_STRING, .text = left}, second = {.kind = TT_YAML_STRING, .text = right};
     tt_exercise_take(&first, &a);
@@ -119,6 +124,14 @@ static void say_prediction(struct tt_mark *m, double said, double measured)
         snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.2g times what you said.", measured, times);
 }
 
+/* Measured is at least as good as what was aimed at, to the digits that it was given with. */
+static bool is_reached(const struct tt_mark *m, const double x[2], double measured)
+{
+    const char *end, *after = second_of(m->given, &end);
+    if (x[1] >= x[0] ? measured >= x[1] : measured <= x[1]) return true;
+    return after && tt_exercise_rounded(after + strspn(after, " "), x[1], measured);
+}
+
 tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     double measured, x[2];
@@ -131,8 +144,8 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     if (!two_numbers(q, m, "", x)) return TT_OK;
     char figure[32];
     snprintf(figure, sizeof figure, fabs(measured) >= 1000 && fabs(measured) < 1e15 ? "%.0f" : "%.3g", measured);
-    bool reached = x[1] >= x[0] ? measured >= x[1] : measured <= x[1];
-    const char *how = q->kind == TT_ASK_TARGET ? (reached ? "your target is reached" : "your target is missed")
+    const char *how = q->kind == TT_ASK_TARGET
+                          ? (is_reached(m, x, measured) ? "your target is reached" : "your target is missed")
                       : measured < x[0]        ? "below your range"
                       : measured > x[1]        ? "above your range"
                                                : "within your range";

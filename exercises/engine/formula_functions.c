@@ -77,6 +77,24 @@ static tt_status count(struct tt_formula_parser *p, const char *name, const valu
     return TT_OK;
 }
 
+/* weighted(list, 'column'): the mean, each row by what it has in that column. */
+static tt_status weighted(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    double sum = 0, weights = 0;
+    if (args[0].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_ROWS || args[1].kind != TT_FORMULA_WORD)
+        return tt_formula_error(p, "%s needs a list and a column, as %s(groups.roof_percent, 'share')", name, name);
+    for (int i = 0; i < args[0].count; i++) {
+        double x = tt_formula_cell_number(&args[0].cells[i]);
+        double weight = tt_json_number(args[0].cells[i].row, args[1].word, NAN);
+        if (!isfinite(x) || !isfinite(weight)) continue;
+        sum += weight * x;
+        weights += weight;
+    }
+    if (weights > 0) *out = tt_formula_number(sum / weights);
+    return TT_OK;
+}
+
 /* ---- names ---- */
 
 static int by_number(const void *a, const void *b)
@@ -281,7 +299,7 @@ static const struct function {
     {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
     {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
-    {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart},
+    {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart}, {"weighted", 2, weighted},
 };
 
 static const struct function *find(const char *name)

@@ -210,6 +210,18 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
     return false;
 }
 
+/* "1" where the rows are rank_0, rank_1, ...: the name with that number. */
+static void with_its_word(const struct tt_formula_value *v, char *word, size_t size)
+{
+    if (!word[0] || strspn(word, "0123456789") != strlen(word)) return;
+    for (int i = 0; i < v->compared; i++) {
+        const char *name = tt_formula_row_name(v->cells[i].row), *number = strrchr(name, '_');
+        if (!number || strcmp(number + 1, word)) continue;
+        snprintf(word, size, "%s", name);
+        return;
+    }
+}
+
 /* Against the right word, or the names of the rows it was taken from. */
 static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
                         struct tt_mark *m)
@@ -217,6 +229,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     char word[600];
     snprintf(word, sizeof word, "%s", m->given);
     without_shape(word);
+    with_its_word(v, word, sizeof word);
     if (!allowed(q, m, word)) return;
     if (v->compared && !among(v, v->compared, word)) {
         const char *names[CANDIDATES];
@@ -396,7 +409,8 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     bool unfit = !st && ((v.kind == TT_FORMULA_TRUTH && v.number == 0) || (says && v.word[0]));
     snprintf(reason, sizeof reason, "%s", says ? v.word : "your runs are not as the question needs them");
     if (unfit) m->right[0] = 0;
-    if (unfit && m->kind == TT_MARK_RIGHT) tt_exercise_because(m, TT_MARK_WRONG, reason);
+    m->unfit = unfit && m->kind == TT_MARK_RIGHT;
+    if (m->unfit) tt_exercise_because(m, TT_MARK_WRONG, reason);
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

@@ -54,8 +54,9 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     double waited = profile ? 100 * waited_of(profile) : NAN, load = profile ? load_of(profile) : NAN;
     int n = 0;
     if (!profile || !tt_exercise_was_busy(profile)) return 0;
-    if (isfinite(waited)) out[n++] = (struct tt_figure){.value = waited};
-    if (isfinite(load)) out[n++] = (struct tt_figure){.value = load};
+    static const char about[] = "wait|waits|waited|waiting|load|busy|shared|noise|noisy|other programs|decides|decide";
+    if (isfinite(waited)) out[n++] = (struct tt_figure){.value = waited, .unit = tt_exercise_unit("%"), .about = about};
+    if (isfinite(load)) out[n++] = (struct tt_figure){.value = load, .about = about};
     return n;
 }
 

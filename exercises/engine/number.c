@@ -55,11 +55,23 @@ static bool is_a_unit(const char *text)
     return begins && !(tt_exercise_scale(text) > 0);
 }
 
+/* "rank_1" where the question asks "Which rank ...": the number behind its own word. */
+static const char *behind_word(const struct tt_question *q, const char *given)
+{
+    char word[64];
+    size_t n = strcspn(given, "_ 0123456789");
+    if (!n || n >= sizeof word || !q->text) return given;
+    snprintf(word, sizeof word, " %.*s ", (int)n, given);
+    const char *number = given + n + strspn(given + n, "_ ");
+    return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
+}
+
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300];
-    *out = strtod(m->given, &end);
-    bool number = isfinite(*out) && is_decimal(m->given, end);
+    const char *given = behind_word(q, m->given);
+    *out = strtod(given, &end);
+    bool number = isfinite(*out) && is_decimal(given, end);
     while (*end == ' ') end++;
     if (number && is_unit(q, end)) return true;
     if (number && !q->unit && tt_exercise_scale(end) && !end[1]) {
@@ -122,11 +134,11 @@ bool tt_exercise_rounded(const char *given, double x, double right)
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
-/* "4.19 M" is how tt prints 4190464: as many digits as it shows are enough. */
+/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same: as many digits as it shows are enough. */
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
-    bool scaled = !q->unit && strpbrk(m->given, "kKMGBT");
-    return scaled && q->tolerance > 0 && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE");
+    return scaled && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
 }
 
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)
@@ -134,23 +146,44 @@ bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, dou
     return tt_exercise_near(q, x, right) || as_printed(q, m, x, right);
 }
 
-const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+/* A single digit is an idea of its own more often than a figure that was rounded: it has to be close. */
+bool tt_exercise_too_short(const char *given, double x, double right)
+{
+    bool close = tt_exercise_digits(given) > 1 || fabs(x - right) <= 0.05 * fabs(right);
+    return close && tt_exercise_rounded(given, x, right);
+}
+
+/* So many times off, in the words of the unit; NULL where no such factor is. */
+static const char *power_of_ten(const struct tt_question *q, double x, double right)
 {
     static const struct {
         double factor;
-        const char *what;
-    } slips[] = {{1e3, "1000 times too large: look at the unit"},   {1e-3, "1000 times too small: look at the unit"},
-                 {1e6, "1000000 times too large: look at the unit"},
-                 {1e-6, "1000000 times too small: look at the unit"},
-                 {1e2, "100 times too large: a fraction is wanted, not a percentage"},
-                 {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
-                 {1e1, "10 times too large: is there a digit too many?"},
-                 {1e-1, "10 times too small: is a digit missing?"},
-                 {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};
-    double mib = 0x1p20 / 1e6;
-    if (tt_exercise_rounded(given, x, right)) return "rounded too far: give more digits";
+        const char *of_unit, *plain; /* plain: of a number without a unit, where that is said in other words */
+    } slips[] = {{1e3, "1000 times too large: look at the unit", "1000 times too large"},
+                 {1e-3, "1000 times too small: look at the unit", "1000 times too small"},
+                 {1e6, "1000000 times too large: look at the unit", "1000000 times too large"},
+                 {1e-6, "1000000 times too small: look at the unit", "1000000 times too small"},
+                 {1e2, "100 times too large", "100 times too large: a fraction is wanted, not a percentage"},
+                 {1e-2, "100 times too small", "100 times too small"},
+                 {1e1, "10 times too large: is there a digit too many?", NULL},
+                 {1e-1, "10 times too small: is a digit missing?", NULL},
+                 {1e9, "1e9 times too large: look at the unit", "1e9 times too large"},
+                 {1e-9, "1e9 times too small: look at the unit", "1e9 times too small"}};
+    bool percent = q->unit && !strcmp(q->unit, "%");
+    if (percent && equals(q, x / 100, right)) return "100 times too large: was it multiplied by 100 twice?";
+    if (percent && equals(q, x * 100, right)) return "100 times too small: a percentage is wanted, not a fraction";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
-        if (equals(q, x / slips[i].factor, right)) return slips[i].what;
+        if (equals(q, x / slips[i].factor, right))
+            return q->unit || !slips[i].plain ? slips[i].of_unit : slips[i].plain;
+    return NULL;
+}
+
+const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+{
+    double mib = 0x1p20 / 1e6;
+    const char *factor = power_of_ten(q, x, right);
+    if (tt_exercise_too_short(given, x, right)) return "rounded too far: give more digits";
+    if (factor) return factor;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";

@@ -59,7 +59,7 @@ static void put_reason(struct tt_text *t, const struct tt_question *q, const str
         tt_escape(t, q->why);
     }
     if (bad && q->look) {
-        tt_text_puts(t, m->reason[0] || m->kind == TT_MARK_WRONG ? "<br>Look at " : "Look at ");
+        tt_text_puts(t, m->reason[0] || m->kind == TT_MARK_WRONG ? "<br>Look: " : "Look: ");
         tt_escape(t, q->look);
     }
     tt_text_puts(t, "</td>");

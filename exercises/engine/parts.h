@@ -36,8 +36,10 @@ const char *tt_exercise_outside(bool below, bool measured);
 
 /* Digits as they were written, without zeros in front. */
 int tt_exercise_digits(const char *given);
-/* The right number, but written with too few digits. */
+/* The right number, rounded to the digits that were given. */
 bool tt_exercise_rounded(const char *given, double x, double right);
+/* The same of a wrong answer: it was written with too few digits. */
+bool tt_exercise_too_short(const char *given, double x, double right);
 /* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
 double tt_exercise_scale(const char *letter);
 
@@ -48,21 +50,52 @@ bool tt_exercise_exchange(const char *text, const char *from, const char *to, ch
 /* Of a whole worksheet: numbers that are right answers to other questions. */
 void tt_exercise_swapped(struct tt_marked *m);
 
+/* quoted.c */
+
+struct tt_unit;
+
+/* A number in a sentence: as it was written, times the k, M or G behind it (0: there is none), and its unit or NULL. */
+struct tt_quoted {
+    char given[40];
+    double number, scaled;
+    const struct tt_unit *unit;
+};
+
+/* The unit that the text begins with; NULL: none that is known. */
+const struct tt_unit *tt_exercise_unit(const char *text);
+
+/* The next one from *at on, which is left behind it; false: there is none. */
+bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
+/* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
+int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2]);
+
 /* sentence.c */
 
 /* A figure that a sentence may name: a number, or a word where that is not NULL. */
 struct tt_figure {
     double value;
+    const struct tt_unit *unit; /* NULL: it has none */
     const char *word, *from;
     const struct tt_yaml *with; /* words that have to stand beside a bare digit ("a|b": either); NULL: none help it */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
+    const char *about;          /* words of which one has to stand beside it; NULL: it needs none */
+    bool printed;               /* one of many in a table: it counts only as it is rounded there */
 };
 
 /* Marks a sentence by the figures it may name; passed over where there are none. */
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n);
 /* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
 void tt_exercise_sentences(struct tt_marked *m);
+
+/* curve.c */
+
+enum { TT_CURVE_FIGURES = 5 };
+
+/* What a run of tt train in the folder ended with, and how far its losses are from those of another one. Returns how
+ * many figures there are: none without both runs. */
+int tt_exercise_curve_figures(const char *folder, const char *run, const char *beside, const char *unlike,
+                              struct tt_figure out[TT_CURVE_FIGURES]);
 
 /* figures.c */
 

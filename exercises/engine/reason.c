@@ -26,7 +26,9 @@ static tt_status put_value(const char *formula, struct tt_formula_scope *scope, 
     return st;
 }
 
-static tt_status fill_in(const char *text, struct tt_formula_scope *scope, struct tt_text *out, bool *there)
+/* {formula} is replaced by its value, {given} by the answer. */
+static tt_status fill_in(const char *text, struct tt_formula_scope *scope, const struct tt_mark *m, struct tt_text *out,
+                         bool *there)
 {
     *there = true;
     while (*text && *there) {
@@ -36,7 +38,10 @@ static tt_status fill_in(const char *text, struct tt_formula_scope *scope, struc
         if (!*text) break;
         char formula[600];
         snprintf(formula, sizeof formula, "%.*s", (int)(end ? end - 1 : 0), text + 1);
-        TT_TRY(put_value(formula, scope, out, there));
+        if (!strcmp(formula, "given"))
+            tt_text_puts(out, m->given);
+        else
+            TT_TRY(put_value(formula, scope, out, there));
         text += end + (text[end] == '}');
     }
     return TT_OK;
@@ -46,7 +51,7 @@ static tt_status say_meaning(const struct tt_question *q, struct tt_formula_scop
 {
     struct tt_text text = {0};
     bool there = false;
-    tt_status st = fill_in(q->means, scope, &text, &there);
+    tt_status st = fill_in(q->means, scope, m, &text, &there);
     size_t n = strlen(m->means);
     if (!st && there && text.n) snprintf(m->means + n, sizeof m->means - n, "%s%s", n ? " " : "", text.s);
     tt_text_free(&text);
@@ -92,6 +97,17 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
         m->known = true;
     }
     return TT_OK;
+}
+
+/* What the question says of a wrong answer that is none of the mistakes it knows. */
+static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    bool there = false;
+    tt_status st = fill_in(q->otherwise, scope, m, &text, &there);
+    if (!st && there && text.n) tt_exercise_because(m, TT_MARK_WRONG, text.s);
+    tt_text_free(&text);
+    return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
 
 bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size)
@@ -142,7 +158,7 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
 {
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
-    if (is_small_whole(m->number, 100) && has_runs(q->answer, scope)) return;
+    if (is_small_whole(m->number, has_runs(q->answer, scope) ? 100 : 10)) return;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
@@ -165,7 +181,8 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
 {
     double nearest = INFINITY;
     if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
-    if (isfinite(m->number) && tt_exercise_rounded(m->given, m->number, m->value)) return TT_OK; /* and says so */
+    if (isfinite(m->number) && tt_exercise_too_short(m->given, m->number, m->value)) return TT_OK; /* and says so */
+    if (q->otherwise && !m->unfit) TT_TRY(say_otherwise(q, scope, m));
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
     if (q->kind == TT_ASK_NUMBER && isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;

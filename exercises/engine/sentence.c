@@ -10,10 +10,10 @@
 #include "exercises/engine/parts.h"
 
 /* As near as people quote: to 2 %, or as it is rounded to two digits or more. */
-static bool is_figure(const char *given, double x, double right)
+static bool is_figure(const struct tt_figure *f, const char *given, double x)
 {
-    if (fabs(x - fabs(right)) <= 0.02 * fabs(right)) return true;
-    return given[0] && given[1] && tt_exercise_rounded(given, x, fabs(right));
+    if (!f->printed && fabs(x - fabs(f->value)) <= 0.02 * fabs(f->value)) return true;
+    return given[0] && given[1] && tt_exercise_rounded(given, x, fabs(f->value));
 }
 
 /* A 0, 1 or 2 stands in many a sentence that names no figure. */
@@ -62,28 +62,27 @@ static bool tells(const struct tt_figure *f)
     return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
 }
 
-/* The number as it was written is this figure, and not as well that of the run which it has to be told from. */
+/* The number as it was written is this figure, and not as well that of the run which it has to be told from. `anyway`:
+ * it is also that one's. */
 static bool is_this(const struct tt_figure *f, const char *given, double x, bool anyway)
 {
-    if (!is_figure(given, x, f->value)) return false;
-    if (!f->unlike || anyway) return true;
-    return fabs(x - fabs(f->value)) < fabs(x - fabs(f->other)) && !tt_exercise_rounded(given, x, fabs(f->other));
+    if (!is_figure(f, given, x)) return false;
+    if (!f->unlike) return true;
+    bool others = tt_exercise_rounded(given, x, fabs(f->other));
+    return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
-static bool has_number(const char *sentence, const struct tt_figure *f, bool bare, bool anyway)
+/* The number that is this figure in some unit is left in `found`. */
+static bool has_number(const char *sentence, const struct tt_figure *f, bool bare, bool anyway, char found[40])
 {
-    for (const char *s = sentence; *s; s++) {
-        bool begins = isdigit((unsigned char)*s) &&
-                      (s == sentence || !(isalnum((unsigned char)s[-1]) || strchr("._", s[-1])));
-        if (!begins) continue;
-        char *end, given[40];
-        double x = strtod(s, &end);
-        snprintf(given, sizeof given, "%.*s", (int)(end - s), s);
-        double scale = tt_exercise_scale(end + (*end == ' ')); /* 0 where no such letter follows */
-        s = end - 1;
-        if (!bare && is_bare(given)) continue;
-        if (is_this(f, given, x, anyway) || (scale > 0 && is_this(f, given, x * scale, anyway))) return true;
-    }
+    struct tt_quoted q;
+    double as[2];
+    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
+        for (int i = 0, n = tt_exercise_quoted_as(&q, f->unit, as); i < n && (bare || !is_bare(q.given)); i++) {
+            if (!is_this(f, q.given, as[i], anyway)) continue;
+            snprintf(found, 40, "%s", q.given);
+            return true;
+        }
     return false;
 }
 
@@ -95,21 +94,25 @@ static bool has_count(const char *sentence, const struct tt_figure *f)
     return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
 }
 
-/* `anyway`: also where the other run has the same figure. */
-static bool names_figure(const char *sentence, const struct tt_figure *f, bool bare, bool anyway)
+static bool names_figure(const char *sentence, const struct tt_figure *f, bool bare, bool anyway, char found[40])
 {
     if (!anyway && !tells(f)) return false;
+    if (f->about && !has_one_of(sentence, f->about)) return false;
+    if (f->word) snprintf(found, 40, "%s", f->word);
     if (f->word) return has_word(sentence, f->word);
     if (f->with) bare = has_all_of(sentence, f->with);
-    return has_number(sentence, f, bare, anyway) || (f->with && bare && has_count(sentence, f));
+    if (has_number(sentence, f, bare, anyway, found)) return true;
+    snprintf(found, 40, "%.6g", fabs(f->value));
+    return f->with && bare && has_count(sentence, f);
 }
 
-static bool names_one(const char *sentence, const struct tt_figure *f, int n, bool anyway)
+/* `anyway`: one that the other run has as well. */
+static bool names_one(const char *sentence, const struct tt_figure *f, int n, bool anyway, char found[40])
 {
     bool bare = true; /* a bare digit counts only where the run has no other figures */
-    for (int i = 0; i < n; i++) bare &= f[i].with || is_bare_figure(&f[i]);
+    for (int i = 0; i < n; i++) bare &= f[i].with || f[i].about || is_bare_figure(&f[i]);
     for (int i = 0; i < n; i++)
-        if (names_figure(sentence, &f[i], bare, anyway)) return true;
+        if (names_figure(sentence, &f[i], bare, anyway, found)) return true;
     return false;
 }
 
@@ -118,7 +121,7 @@ static const struct tt_figure *example(const struct tt_figure *f, int n)
 {
     const struct tt_figure *bare = NULL;
     for (int i = 0; i < n; i++) {
-        if (!tells(&f[i])) continue;
+        if (!tells(&f[i]) || f[i].about) continue;
         if (!is_bare_figure(&f[i])) return &f[i];
         if (!bare) bare = &f[i];
     }
@@ -135,27 +138,37 @@ static void show_example(struct tt_mark *m, const struct tt_figure *f)
             n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
 }
 
-/* Where one figure is found; the question's own words name it, or the answer it was. */
+static bool has_figures(const char *sentence)
+{
+    struct tt_quoted q;
+    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
+        if (!is_bare(q.given)) return true;
+    return false;
+}
+
+/* Figures that the check does not look for may well be the run's, and are not called anything else. */
 static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
 {
-    char reason[300] = "it names no figure of your run: say which one led you there";
-    if (n && f->unlike)
-        snprintf(reason, sizeof reason,
-                 names_one(m->given, f, n, true)
-                     ? "the run %.60s has the same figure: name one that tells the two apart"
-                     : "it names no figure that tells your run from %.60s", f->unlike);
-    for (int i = 0; i < n; i++)
-        if (f[i].from) {
-            snprintf(reason, sizeof reason, "it names no figure of your run: say which one led you there, such as your "
-                                            "%.60s", f[i].from);
-            break;
-        }
+    char reason[300], found[40];
+    const char *from = NULL, *none = has_figures(m->given) ? "it names none of the figures that this question is about"
+                                                            : "it names no figure of your run";
+    for (int i = 0; i < n && !from; i++) from = f[i].from;
+    if (f->unlike && names_one(m->given, f, n, true, found))
+        snprintf(reason, sizeof reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
+                 found, f->unlike);
+    else if (f->unlike)
+        snprintf(reason, sizeof reason, "%s: those that tell your run from %.60s (a time does not where the machine "
+                                        "was busy, or they differ by less than the noise)", none, f->unlike);
+    else
+        snprintf(reason, sizeof reason, "%s: say which one led you there%s%.60s", none, from ? ", such as your " : "",
+                 from ? from : "");
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
 }
 
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
 {
     bool letters = false;
+    char found[40];
     const struct tt_figure *one = example(f, n);
     if (!one) {
         tt_exercise_because(m, TT_MARK_PASSED, n ? "no figure of the profile tells the two runs apart"
@@ -167,9 +180,11 @@ void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
     for (const char *s = m->given; *s; s++) letters |= isalpha((unsigned char)*s) && isspace((unsigned char)s[1]);
     if (!letters)
         tt_exercise_because(m, TT_MARK_UNKNOWN, "write a whole sentence: the figure, and what it says");
-    else if (names_one(m->given, f, n, false))
+    else if (names_one(m->given, f, n, false, found)) {
         tt_exercise_because(m, TT_MARK_RIGHT, "");
-    else
+        snprintf(m->means, sizeof m->means, "%s is a figure of your runs; whether the reason holds, this check cannot "
+                                            "tell.", found);
+    } else
         say_which(m, f, n);
 }
 
@@ -182,7 +197,8 @@ void tt_exercise_sentences(struct tt_marked *m)
     for (int i = 0; i < e->question_count && n < TT_FIGURES; i++) {
         refused |= m->marks[i].kind == TT_MARK_REFUSED;
         if (e->questions[i].kind == TT_ASK_NUMBER && isfinite(m->marks[i].value) && m->marks[i].right[0])
-            f[n++] = (struct tt_figure){.value = m->marks[i].value, .from = e->questions[i].id};
+            f[n++] = (struct tt_figure){.value = m->marks[i].value, .from = e->questions[i].id,
+                                         .unit = tt_exercise_unit(e->questions[i].unit ? e->questions[i].unit : "")};
     }
     for (int i = 0; i < e->run_count && n && n + 2 <= TT_FIGURES; i++)
         n += tt_exercise_busy_figures(m->runs[i].profile, &f[n]);

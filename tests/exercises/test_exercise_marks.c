@@ -28,7 +28,12 @@ static void judges_numbers(void)
     q = (struct tt_question){
         .kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
-    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
+    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "a fraction is wanted"), "%s", m.reason);
+    q.unit = "%"; /* 0.4 % */
+    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "multiplied by 100 twice"), "%s", m.reason);
+    CHECK(judge(q, "0.004", &m) == TT_MARK_WRONG && strstr(m.reason, "not a fraction"), "%s", m.reason);
+    q.unit = NULL;
+    CHECK(judge(q, "400", &m) == TT_MARK_WRONG && !strstr(m.reason, "unit"), "it has none: %s", m.reason);
     q.answer = "slow:step.seconds / fast:step.seconds";
     CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT &&
           judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
@@ -83,6 +88,7 @@ static void judges_units(void)
     CHECK(judge(q, "1.1353", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "1.14", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
     CHECK(judge(q, "1.2", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
+    CHECK(judge(q, "1", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too small"), "another idea: %s", m.reason);
     q.slack = 0.01;
     CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
@@ -165,7 +171,10 @@ static void reads_letters(void)
     q.answer = "31977984";
     CHECK(judge(q, "32.0M", &m) == TT_MARK_RIGHT, "as many digits as were printed: %s", m.reason);
     q.tolerance = 0;
-    CHECK(judge(q, "32.0M", &m) == TT_MARK_WRONG, "an exact number is wanted");
+    CHECK(judge(q, "32.0M", &m) == TT_MARK_RIGHT && judge(q, "3.20e7", &m) == TT_MARK_RIGHT, "also of a count: %s",
+          m.reason);
+    CHECK(judge(q, "32M", &m) == TT_MARK_WRONG && judge(q, "32000000", &m) == TT_MARK_WRONG &&
+          judge(q, "31.9M", &m) == TT_MARK_WRONG, "two digits, or digits that are not its own");
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "4190464", .unit = "ms", .tolerance = 0.001};
     CHECK(judge(q, "4.19M", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
 }
@@ -189,6 +198,10 @@ static void gives_reasons(void)
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
     CHECK(m.known, "it is not called the answer to another question, too");
+    q.answer = "slow:step.kernels / 8";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast"), "%s", m.reason);
+    q.answer = "slow:step.kernels / 10";
+    CHECK(judge(q, "2", &m) == TT_MARK_WRONG && !strstr(m.reason, "figure of the run"), "by chance: %s", m.reason);
     q.answer = "1 * slow:step.kernels";
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
@@ -293,6 +306,10 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
+    q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
+    CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
+    CHECK(judge(q, "40 -> 20.00", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "%s", m.means);
+    CHECK(judge(q, "40 -> 20.000", &m) == TT_MARK_RIGHT && strstr(m.means, "missed"), "%s", m.means);
 }
 
 /* Where a run does not decide, undecided is right, and near the edge what it points to as well. */
@@ -356,6 +373,8 @@ static void judges_sentences(void)
     CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a whole sentence"), "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
+    CHECK(judge(q, "it has 99 kernels", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "none of the figures that this question is about"), "they may be the run's: %s", m.reason);
     tt_yaml_free(names);
     names = yaml("- 0 * step.seconds\n- step.kernels / 20\n- step.kernels\n");
     q.names = names;
@@ -372,6 +391,29 @@ static void judges_sentences(void)
     names = yaml("- step.nothing\n");
     q.names = names;
     CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
+    tt_yaml_free(names);
+}
+
+/* A figure is the same one in every usual unit. */
+static void reads_figures_in_any_unit(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 14296 * step.seconds in ms\n- 618.2 * step.kernels in bytes\n- 2.9736 * "
+                                 "step.kernels in GFLOP\n- groups.share in parts\n- 19.2 in %\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    static const char *const right[] = {
+        "the step took 3.574 s in wide", "the step took 3574 ms", "a step of 3574000 \xc2\xb5s", "24.7 kB a step",
+        "it copied 24,728 bytes", "0.0236 MiB are copied", "the kernels do 118.9 GFLOP", "norms take 20 % of it",
+        "norms take 0.20 of the step", "MFU is 0.192",
+        "gaps are 19.5 percent"};
+    static const char *const wrong[] = {"the step took 3.574 ms in wide", "24.7 GB a step", "a step took 3.2 s",
+                                        "the kernels do 118.9 MFLOP", "norms take 21 % of it"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        CHECK(judge(q, right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
+    CHECK(!strcmp(m.means, "19.5 is a figure of your runs; whether the reason holds, this check cannot tell."), "%s",
+          m.means);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(judge(q, wrong[i], &m) == TT_MARK_UNKNOWN, "%s: %s", wrong[i], m.means);
     tt_yaml_free(names);
 }
 
@@ -570,6 +612,7 @@ int main(void)
     TEST(leaves_open);
     TEST(defines);
     TEST(judges_sentences);
+    TEST(reads_figures_in_any_unit);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);
     TEST(refuses_nothing_that_may_be_absent);

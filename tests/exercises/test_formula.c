@@ -56,6 +56,7 @@ static void computes(void)
     gives("sum(groups[name=nobody].share) + count(groups[name=nobody])", 0);
     gives("max(groups.share) + min(groups.share)", 0.6);
     gives("mean(groups.share)", 0.995 / 4);
+    gives("weighted(groups.share, 'share')", (0.04 + 0.25 + 0.01 + 0.195 * 0.195) / 0.995);
     gives("first(groups.share)", 0.2);
     gives("last(groups.share)", 0.195);
     gives("top(groups.share, 2)", 0.7);

@@ -1,0 +1,86 @@
+/* The curves that two runs of tt train left in the learner's folder: where each ended, and how far they are apart. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "exercises/engine/parts.h"
+
+enum { STEPS = 4096, LARGEST = 1 << 22, PERCENT = 3 /* of the figures */ };
+
+struct curve {
+    double losses[STEPS];
+    int n;
+    double mean, floor; /* since the last line of the log, and the least there can be; NaN where it is not known */
+};
+
+static tt_status read_text(const char *folder, const char *run, const char *file, char **text, size_t *size)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/%s/%s", folder, run, file);
+    return tt_file_read(path, LARGEST, text, size);
+}
+
+static tt_status read_losses(const char *text, struct curve *c)
+{
+    for (size_t n; *text && c->n < STEPS; text += n + (text[n] == '\n')) {
+        struct tt_json *line = NULL;
+        n = strcspn(text, "\n");
+        if (n) TT_TRY(tt_json_parse(text, n, &line));
+        if (n) c->losses[c->n++] = tt_json_number(line, "loss", NAN);
+        tt_json_free(line);
+    }
+    return TT_OK;
+}
+
+static tt_status read_curve(const char *folder, const char *run, struct curve *c)
+{
+    char *steps = NULL, *text = NULL;
+    size_t size;
+    struct tt_json *end = NULL;
+    tt_status st = read_text(folder, run, "metrics.jsonl", &steps, &size);
+    if (!st) st = read_losses(steps, c);
+    if (!st) st = read_text(folder, run, "run.json", &text, &size);
+    if (!st) st = tt_json_parse(text, size, &end);
+    c->mean = end ? tt_json_number(end, "loss", NAN) : NAN;
+    c->floor = end ? tt_json_number(end, "floor", NAN) : NAN;
+    tt_json_free(end);
+    free(steps);
+    free(text);
+    return st;
+}
+
+static double last_of(const struct curve *c) { return c->n ? c->losses[c->n - 1] : NAN; }
+
+static double apart(const struct curve *a, const struct curve *b)
+{
+    double most = 0;
+    for (int i = 0; i < a->n && i < b->n; i++) most = fmax(most, fabs(a->losses[i] - b->losses[i]));
+    return most;
+}
+
+int tt_exercise_curve_figures(const char *folder, const char *run, const char *beside, const char *unlike,
+                              struct tt_figure out[TT_CURVE_FIGURES])
+{
+    struct curve *c = calloc(2, sizeof *c);
+    tt_status st = c ? read_curve(folder, run, &c[0]) : tt_no_memory("the curves");
+    if (!st) st = read_curve(folder, beside, &c[1]);
+    int n = 0;
+    if (!st) {
+        const double pairs[TT_CURVE_FIGURES][2] = {
+            {c[0].mean, c[1].mean},
+            {last_of(&c[0]), last_of(&c[1])},
+            {c[0].mean - c[0].floor, c[1].mean - c[1].floor},
+            {100 * (c[0].mean / c[0].floor - 1), 100 * (c[1].mean / c[1].floor - 1)},
+            {apart(&c[0], &c[1]), 0}};
+        for (int i = 0; i < TT_CURVE_FIGURES; i++)
+            if (isfinite(pairs[i][0]) && isfinite(pairs[i][1]))
+                out[n++] = (struct tt_figure){.value = pairs[i][0], .other = pairs[i][1], .unlike = unlike,
+                                              .unit = i == PERCENT ? tt_exercise_unit("%") : NULL};
+    }
+    tt_status_free(st); /* without both curves there are no figures of them */
+    free(c);
+    return n;
+}
