@@ -143,7 +143,8 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     }
     if (!two_numbers(q, m, "", x)) return TT_OK;
     char figure[32];
-    snprintf(figure, sizeof figure, fabs(measured) >= 1000 && fabs(measured) < 1e15 ? "%.0f" : "%.3g", measured);
+    bool large = fabs(measured) >= 1000 && fabs(measured) < 1e15;
+    snprintf(figure, sizeof figure, large ? "%.0f" : q->kind == TT_ASK_TARGET ? "%.6g" : "%.3g", measured);
     const char *how = q->kind == TT_ASK_TARGET
                           ? (is_reached(m, x, measured) ? "your target is reached" : "your target is missed")
                       : measured < x[0]        ? "below your range"

@@ -1,5 +1,6 @@
 /* Numbers as sentences quote them: 3.574 s for 3574 ms, 24.7 kB for 0.0247 MB, 0.387 for 38.7 %, 24,704. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +32,25 @@ const struct tt_unit *tt_exercise_unit(const char *text)
     return NULL;
 }
 
+static const char *behind_digits(const char *s) { return s + strspn(s, "0123456789"); }
+
+/* "12", "12.5" or "1.25e1"; a full stop behind it ends the sentence. */
+static const char *behind_decimal(const char *s)
+{
+    s = behind_digits(s);
+    if (*s == '.') s = behind_digits(s + 1) - (s[1] < '0' || s[1] > '9');
+    const char *power = s + 1 + (*s && strchr("+-", s[1]) != NULL);
+    return (*s == 'e' || *s == 'E') && isdigit((unsigned char)*power) ? behind_digits(power) : s;
+}
+
 /* "24,704": thousands with a mark. Returns where the number ends. */
 static const char *read_number(const char *text, char given[40])
 {
-    char *end;
-    size_t n = 0, first = strspn(text, "0123456789");
-    strtod(text, &end);
-    bool marks = first && first <= 3 && text[first] == ',';
-    for (const char *s = text + first; marks && *s == ','; s += 4) {
-        if (strspn(s + 1, "0123456789") != 3) break;
-        end = (char *)s + 4;
-    }
-    for (const char *s = text; s < end && n < 39; s++)
+    const char *end = behind_decimal(text), *s = behind_digits(text);
+    size_t n = 0;
+    bool marks = s - text <= 3;
+    for (; marks && *s == ',' && behind_digits(s + 1) == s + 4; s += 4) end = s + 4;
+    for (s = text; s < end && n < 39; s++)
         if (*s != ',') given[n++] = *s;
     given[n] = 0;
     return end;
@@ -63,18 +71,27 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     return true;
 }
 
+/* Without a sign of percent, 0.387 is a part of a whole; 38.7 may be meant as percent, and 38 may be anything. */
+static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
+{
+    int n = 0;
+    if (!strchr(q->given, '.')) return 0;
+    if (unit->scale != 1) as[n++] = q->number;
+    if (q->number < 1 && tt_exercise_digits(q->given) > 1) as[n++] = q->number / unit->scale;
+    return n;
+}
+
 int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
 {
     int n = 0;
-    if (unit && q->unit && q->unit->of == unit->of) {
-        as[n++] = q->number * q->unit->scale / unit->scale;
-        return n;
+    if (!isfinite(q->number)) return 0;
+    if (q->unit && (unit ? q->unit->of != unit->of : q->unit->of != PARTS)) return 0;
+    if (q->unit) {
+        as[n] = q->number * q->unit->scale / (unit ? unit->scale : 1);
+        return unit || as[n] != trunc(as[n]); /* "35 % slower" is a ratio; "100 % sure" is no count */
     }
+    if (unit && unit->of == PARTS) return part_as(q, unit, as);
     as[n++] = q->number;
-    bool part = !q->unit && q->number > 0 && q->number < 1 && tt_exercise_digits(q->given) > 1;
-    if (q->scaled > 0)
-        as[n++] = q->scaled;
-    else if (part && unit && unit->of == PARTS && unit->scale != 1)
-        as[n++] = q->number / unit->scale;
+    if (q->scaled > 0) as[n++] = q->scaled;
     return n;
 }

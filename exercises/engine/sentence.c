@@ -9,15 +9,20 @@
 
 #include "exercises/engine/parts.h"
 
-/* As near as people quote: to 2 %, or as it is rounded to two digits or more. */
-static bool is_figure(const struct tt_figure *f, const char *given, double x)
+/* As near as people quote: as it is rounded to two digits or more, or, if the number has the figure's unit or the
+ * figure none, to 2 %. A count is what it is. */
+static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, double x)
 {
-    if (!f->printed && fabs(x - fabs(f->value)) <= 0.02 * fabs(f->value)) return true;
-    return given[0] && given[1] && tt_exercise_rounded(given, x, fabs(f->value));
+    double value = fabs(f->value);
+    bool count = !f->unit && value == trunc(value), near = !f->unit || q->unit;
+    if (x == value) return true;
+    if (tt_exercise_digits(q->given) < 2) return false;
+    if (!f->printed && !count && near && fabs(x - value) <= 0.02 * value) return true;
+    return tt_exercise_rounded(q->given, x, value);
 }
 
-/* A 0, 1 or 2 stands in many a sentence that names no figure. */
-static bool is_bare(const char *given) { return strchr("012", given[0]) && !given[1]; }
+/* A single digit stands in many a sentence that names no figure. */
+static bool is_bare(const char *given) { return isdigit((unsigned char)given[0]) && !given[1]; }
 
 static bool is_bare_figure(const struct tt_figure *f)
 {
@@ -64,11 +69,11 @@ static bool tells(const struct tt_figure *f)
 
 /* The number as it was written is this figure, and not as well that of the run which it has to be told from. `anyway`:
  * it is also that one's. */
-static bool is_this(const struct tt_figure *f, const char *given, double x, bool anyway)
+static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double x, bool anyway)
 {
-    if (!is_figure(f, given, x)) return false;
+    if (!is_figure(f, q, x)) return false;
     if (!f->unlike) return true;
-    bool others = tt_exercise_rounded(given, x, fabs(f->other));
+    bool others = tt_exercise_rounded(q->given, x, fabs(f->other));
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
@@ -79,7 +84,7 @@ static bool has_number(const char *sentence, const struct tt_figure *f, bool bar
     double as[2];
     for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
         for (int i = 0, n = tt_exercise_quoted_as(&q, f->unit, as); i < n && (bare || !is_bare(q.given)); i++) {
-            if (!is_this(f, q.given, as[i], anyway)) continue;
+            if (!is_this(f, &q, as[i], anyway)) continue;
             snprintf(found, 40, "%s", q.given);
             return true;
         }
@@ -89,7 +94,7 @@ static bool has_number(const char *sentence, const struct tt_figure *f, bool bar
 /* "one more wait", "waits twice": a count in letters. */
 static bool has_count(const char *sentence, const struct tt_figure *f)
 {
-    static const char *const counts[] = {"", "one|once|single", "two|twice|second", "three|third", "four|fourth"};
+    static const char *const counts[] = {"", "one|once|single", "two|twice", "three", "four"};
     double x = fabs(f->value);
     return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
 }

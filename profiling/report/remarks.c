@@ -102,14 +102,17 @@ static bool others_took(const struct tt_profile *p)
 void tt_phase_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_phase *longer = NULL;
+    double most = 1.03;
     out[0] = 0;
     if (strcmp(p->run.backend, "cpu") != 0) return;
-    for (int i = 0; i < p->phases_count; i++)
-        if (p->phases[i].wall > 0 && p->phases[i].device > 1.03 * p->phases[i].wall) longer = &p->phases[i];
+    for (int i = 0; i < p->phases_count; i++) {
+        if (!(p->phases[i].wall > 0 && p->phases[i].device > most * p->phases[i].wall)) continue;
+        most = p->phases[i].device / p->phases[i].wall;
+        longer = &p->phases[i];
+    }
     if (!longer) return;
-    snprintf(out, 400, "Wall and device are of different steps: those in which each kernel was timed were slower%s, so "
-                       "that the kernels of %s seem to take longer than it.",
-             others_took(p) ? ", since the machine was busy" : "", longer->name);
+    snprintf(out, 400, "Wall and device are of different steps%s, so the kernels of %s seem to take longer than it.",
+             others_took(p) ? ", on a busy machine" : "", longer->name);
 }
 
 double tt_between_steps(const struct tt_profile *p)

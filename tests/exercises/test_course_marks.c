@@ -606,7 +606,7 @@ static void busy_machines_are_a_reason(void)
     CHECK_OK(tt_exercise_judge(&q, &(struct tt_yaml){0}, &scope, &m));
     CHECK(!strcmp(m.right, "a sentence with 99"), "%s", m.right);
     tt_yaml_free(names);
-    CHECK_OK(tt_yaml_parse("- 0 * step.kernels\n", 19, &names));
+    CHECK_OK(tt_yaml_parse("- 0 * step.kernels in %\n", 24, &names));
     q.names = names;
     given.text = "the device idles 0 % of it";
     CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));

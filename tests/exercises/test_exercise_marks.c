@@ -362,10 +362,10 @@ static void defines(void)
 static void judges_sentences(void)
 {
     struct tt_mark m;
-    struct tt_yaml *names = yaml("- 1000 * step.seconds\n- argmax(groups.share)\n- step.nothing\n");
+    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- argmax(groups.share)\n- step.nothing\n");
     struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
     CHECK(judge(q, "The step takes 250 ms, too long", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252.", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252 ms.", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "the ffn, since it is largest", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "a sentence of many words that could have been written without any run", &m) == TT_MARK_UNKNOWN &&
               strstr(m.reason, "no figure of your run"),
@@ -383,7 +383,7 @@ static void judges_sentences(void)
     CHECK(judge(q, "there are 2.0 of them", &m) == TT_MARK_RIGHT && judge(q, "2 of 40 kernels", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 40"), "%s", m.right);
     tt_yaml_free(names);
-    names = yaml("- 0 * step.seconds\n");
+    names = yaml("- 0 * step.seconds in %\n");
     q.names = names;
     CHECK(judge(q, "I ate 55 bananas on the way there", &m) == TT_MARK_UNKNOWN, "no letter is no factor 0");
     CHECK(judge(q, "the device idles 0 % of it", &m) == TT_MARK_RIGHT);
@@ -391,6 +391,27 @@ static void judges_sentences(void)
     names = yaml("- step.nothing\n");
     q.names = names;
     CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
+    tt_yaml_free(names);
+}
+
+/* What only looks like a figure of the run. */
+static void takes_no_other_number(void)
+{
+    static const char *const no[] = {
+        "The step took 1e999 ms",          "it took 0xfa ms of time",         "I looked at layer 4.",
+        "My 4. try, in run 7",             "The share is 250 %, a lot",       "It took 40 ms for all kernels",
+        "I used 250 MB of it",             "tiles of 252x16 are good",        "On 39 machines it was slow",
+        "I am 60 years old, and guess it", "See exercise 5.",                 "I am 100 % sure of it",
+        "It took 250 kB of time",          "38,5 % are in it, about 40,000.",
+    };
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- 100 * max(groups.share) in %\n- step.kernels / 40\n"
+                                 "- step.kernels + 0.5\n- 1 + step.kernels\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        CHECK(judge(q, no[i], &m) == TT_MARK_UNKNOWN, "\"%s\": %s", no[i], m.means);
+    CHECK(judge(q, "It took 0.25 s.", &m) == TT_MARK_RIGHT && judge(q, "There are 41.", &m) == TT_MARK_RIGHT);
+    CHECK(strstr(m.means, "41 is a figure"), "without the full stop: %s", m.means);
     tt_yaml_free(names);
 }
 
@@ -612,6 +633,7 @@ int main(void)
     TEST(leaves_open);
     TEST(defines);
     TEST(judges_sentences);
+    TEST(takes_no_other_number);
     TEST(reads_figures_in_any_unit);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);

@@ -362,8 +362,8 @@ static void phases_of_two_passes(void)
         const char *backend;
         double device, waited;
         const char *words;
-    } cases[] = {{"cpu", 0.391, 0, ""}, {"cpu", 0.487, 0, "were slower, so that the kernels of backward_pass"},
-                 {"cpu", 0.487, 0.5, "since the machine was busy"}, {"cuda", 0.487, 0.5, ""}};
+    } cases[] = {{"cpu", 0.391, 0, ""}, {"cpu", 0.487, 0, "different steps, so the kernels of backward_pass"},
+                 {"cpu", 0.487, 0.5, "on a busy machine, so the kernels"}, {"cuda", 0.487, 0.5, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         strcpy(p.run.backend, cases[i].backend);
         p.phases[0].wall = 0.390, p.phases[0].device = cases[i].device, p.run.waited = cases[i].waited;
