@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,11 +24,16 @@ static bool go_up(char *path)
     return true;
 }
 
-/* Only making it tells: root may do what the file system then refuses. */
-static tt_status try_to_make(const char *dir)
+/* Only making one tells: root may do what the file system then refuses. It has a name of its own, since another process
+ * may be making `dir` right now. */
+static tt_status try_to_make(const char *parent, const char *dir)
 {
-    if (mkdir(dir, 0777)) return tt_is_dir(dir) ? TT_OK : tt_file_error(errno, "make the folder", dir);
-    (void)rmdir(dir); /* not empty: another process uses it already */
+    char probe[LONGEST + 16];
+    struct stat link;
+    if (!lstat(dir, &link) && S_ISLNK(link.st_mode)) return tt_file_error(EEXIST, "make the folder", dir);
+    snprintf(probe, sizeof probe, "%s/.tt-XXXXXX", parent);
+    if (!mkdtemp(probe)) return tt_file_error(errno, "make the folder", dir);
+    (void)rmdir(probe);
     return TT_OK;
 }
 
@@ -44,7 +50,7 @@ tt_status tt_could_fill(const char *dir, const char *option)
     if (access(found, F_OK) == 0 && !tt_is_dir(found))
         return tt_fail(TT_USAGE, "%s is a file; %s names a folder", found, option);
     if (access(found, W_OK | X_OK)) return tt_file_error(errno, "write into", found);
-    return missing[0] ? try_to_make(missing) : TT_OK;
+    return missing[0] ? try_to_make(found, missing) : TT_OK;
 }
 
 tt_status tt_could_write(const char *path)
