@@ -37,4 +37,21 @@ static inline struct tt_formula_value eval(const char *text, struct tt_formula_s
     return v;
 }
 
+/* The mark of an answer to a question about these runs. */
+static inline enum tt_mark_kind judge(struct tt_question q, const char *answer, struct tt_mark *m)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)answer};
+    q.id = "q";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, m));
+    return m->kind;
+}
+
+static inline struct tt_yaml *yaml(const char *text)
+{
+    struct tt_yaml *y = NULL;
+    CHECK_OK(tt_yaml_parse(text, strlen(text), &y));
+    return y;
+}
+
 #endif

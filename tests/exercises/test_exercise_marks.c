@@ -1,14 +1,5 @@
-/* The judging of answers, one by one and together, and what is said of noisy runs. */
+/* The judging of answers, one by one and together. */
 #include "tests/exercises/runs_fixture.h"
-
-static enum tt_mark_kind judge(struct tt_question q, const char *answer, struct tt_mark *m)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)answer};
-    q.id = "q";
-    CHECK_OK(tt_exercise_judge(&q, &given, &scope, m));
-    return m->kind;
-}
 
 static void judges_numbers(void)
 {
@@ -93,13 +84,6 @@ static void judges_units(void)
     CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
     CHECK(judge(q, "5", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
-}
-
-static struct tt_yaml *yaml(const char *text)
-{
-    struct tt_yaml *y = NULL;
-    CHECK_OK(tt_yaml_parse(text, strlen(text), &y));
-    return y;
 }
 
 static void judges_words(void)
@@ -357,87 +341,6 @@ static void defines(void)
     tt_yaml_free(names);
 }
 
-/* ---- sentences ---- */
-
-static void judges_sentences(void)
-{
-    struct tt_mark m;
-    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- argmax(groups.share)\n- step.nothing\n");
-    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
-    CHECK(judge(q, "The step takes 250 ms, too long", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252 ms.", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "the ffn, since it is largest", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "a sentence of many words that could have been written without any run", &m) == TT_MARK_UNKNOWN &&
-              strstr(m.reason, "no figure of your run"),
-          "%s", m.reason);
-    CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
-    CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a whole sentence"), "%s", m.reason);
-    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
-    CHECK(judge(q, "it has 99 kernels", &m) == TT_MARK_UNKNOWN &&
-          strstr(m.reason, "none of the figures that this question is about"), "they may be the run's: %s", m.reason);
-    tt_yaml_free(names);
-    names = yaml("- 0 * step.seconds\n- step.kernels / 20\n- step.kernels\n");
-    q.names = names;
-    CHECK(judge(q, "I saw it 0 times", &m) == TT_MARK_UNKNOWN && judge(q, "there is 1 reason, or 2", &m) ==
-              TT_MARK_UNKNOWN, "a bare digit is no figure");
-    CHECK(judge(q, "there are 2.0 of them", &m) == TT_MARK_RIGHT && judge(q, "2 of 40 kernels", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 40"), "%s", m.right);
-    tt_yaml_free(names);
-    names = yaml("- 0 * step.seconds in %\n");
-    q.names = names;
-    CHECK(judge(q, "I ate 55 bananas on the way there", &m) == TT_MARK_UNKNOWN, "no letter is no factor 0");
-    CHECK(judge(q, "the device idles 0 % of it", &m) == TT_MARK_RIGHT);
-    tt_yaml_free(names);
-    names = yaml("- step.nothing\n");
-    q.names = names;
-    CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
-    tt_yaml_free(names);
-}
-
-/* What only looks like a figure of the run. */
-static void takes_no_other_number(void)
-{
-    static const char *const no[] = {
-        "The step took 1e999 ms",          "it took 0xfa ms of time",         "I looked at layer 4.",
-        "My 4. try, in run 7",             "The share is 250 %, a lot",       "It took 40 ms for all kernels",
-        "I used 250 MB of it",             "tiles of 252x16 are good",        "On 39 machines it was slow",
-        "I am 60 years old, and guess it", "See exercise 5.",                 "I am 100 % sure of it",
-        "It took 250 kB of time",          "38,5 % are in it, about 40,000.",
-    };
-    struct tt_mark m;
-    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- 100 * max(groups.share) in %\n- step.kernels / 40\n"
-                                 "- step.kernels + 0.5\n- 1 + step.kernels\n");
-    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        CHECK(judge(q, no[i], &m) == TT_MARK_UNKNOWN, "\"%s\": %s", no[i], m.means);
-    CHECK(judge(q, "It took 0.25 s.", &m) == TT_MARK_RIGHT && judge(q, "There are 41.", &m) == TT_MARK_RIGHT);
-    CHECK(strstr(m.means, "41 is a figure"), "without the full stop: %s", m.means);
-    tt_yaml_free(names);
-}
-
-/* A figure is the same one in every usual unit. */
-static void reads_figures_in_any_unit(void)
-{
-    struct tt_mark m;
-    struct tt_yaml *names = yaml("- 14296 * step.seconds in ms\n- 618.2 * step.kernels in bytes\n- 2.9736 * "
-                                 "step.kernels in GFLOP\n- groups.share in parts\n- 19.2 in %\n");
-    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
-    static const char *const right[] = {
-        "the step took 3.574 s in wide", "the step took 3574 ms", "a step of 3574000 \xc2\xb5s", "24.7 kB a step",
-        "it copied 24,728 bytes", "0.0236 MiB are copied", "the kernels do 118.9 GFLOP", "norms take 20 % of it",
-        "norms take 0.20 of the step", "MFU is 0.192",
-        "gaps are 19.5 percent"};
-    static const char *const wrong[] = {"the step took 3.574 ms in wide", "24.7 GB a step", "a step took 3.2 s",
-                                        "the kernels do 118.9 MFLOP", "norms take 21 % of it"};
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        CHECK(judge(q, right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
-    CHECK(!strcmp(m.means, "19.5 is a figure of your runs; whether the reason holds, this check cannot tell."), "%s",
-          m.means);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK(judge(q, wrong[i], &m) == TT_MARK_UNKNOWN, "%s: %s", wrong[i], m.means);
-    tt_yaml_free(names);
-}
-
 /* Three questions of a worksheet: two numbers that were swapped, and a sentence that may name either. */
 static void looks_at_all_answers(void)
 {
@@ -521,105 +424,6 @@ static void refuses_nothing_that_may_be_absent(void)
     }
 }
 
-/* ---- noise ---- */
-
-static const char *timed_on = ""; /* more of the run */
-
-static struct tt_json *timed(double seconds, double deviation, int steps)
-{
-    char text[200];
-    struct tt_json *j = NULL;
-    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d%s}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps,
-             timed_on, seconds, deviation);
-    CHECK_OK(tt_json_parse(text, strlen(text), &j));
-    return j;
-}
-
-static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind,
-                  const char *words)
-{
-    struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
-    struct tt_exercise e = {
-        .runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
-    struct tt_mark mark = {.kind = kind};
-    struct tt_marked m = {.exercise = &e, .marks = &mark};
-    struct tt_text out = {0};
-    m.runs[0].profile = timed(1, deviation, steps);
-    m.runs[1].profile = timed(seconds, deviation, steps);
-    tt_exercise_noise(&m, &out);
-    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps,
-          out.s ? out.s : "");
-    tt_text_free(&out);
-    tt_json_free(m.runs[0].profile);
-    tt_json_free(m.runs[1].profile);
-}
-
-static void tells_noise(void)
-{
-    const char *gain = "slow:step.seconds / fast:step.seconds";
-    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: a quotient of two runs may be off by 14.3 %");
-    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "your steps vary. Measure with STEPS=30");
-    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "may be off by 1.4 % here");
-    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "more steps do not change that");
-    noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
-    noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
-    noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
-    noise(0.98, 0.1, 1, gain, TT_MARK_RIGHT, NULL);
-    noise(0.98, 0.1, 4, gain, TT_MARK_EMPTY, NULL);
-    noise(0.98, 0.1, 4, "slow:step.seconds / fast:step.seconds - 1", TT_MARK_RIGHT, NULL);
-    noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
-    timed_on = ", \"backend\": \"cpu\"";
-    noise(0.93, 0.001, 4, gain, TT_MARK_RIGHT, "runs of one program differ by about 6 % each");
-    noise(0.9, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
-    timed_on = ", \"waited\": 0.84";
-    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT, "gain: the machine was busy during runs of this, so that it shows");
-    timed_on = "";
-}
-
-static void tells_busy_runs(void)
-{
-    static const char busy[] = "{\"run\": {\"load\": 4.5}, \"efficiency\": {\"roofs_load\": 5.6}}",
-                      ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
-                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}, \"efficiency\": "
-                                "{\"roofs_load\": 0.2, \"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
-                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}, \"efficiency\": {\"roofs_load\": 0.2}}";
-    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
-                                     {.name = "late"}}, .run_count = 5};
-    struct tt_marked m = {.exercise = &e};
-    struct tt_text out = {0};
-    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[3].profile));
-    CHECK_OK(tt_json_parse(begun, strlen(begun), &m.runs[4].profile));
-    CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
-    CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
-    tt_exercise_noise(&m, &out);
-    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: a load of 4.5"), "%s",
-          out.s);
-    CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
-    CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
-          "a load that began with the run: %s", out.s);
-    CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs were measured on a busy machine and may be too low"),
-          "%s", out.s);
-    CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
-    tt_text_free(&out);
-    for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);
-}
-
-/* Several ranks are not faster than one for each of them: the machine was. */
-static void tells_impossible_ranks(void)
-{
-    static const char ranks[] = "{\"run\": {\"load\": 0.9}, \"rows\": [{\"ranks\": 1, \"efficiency_percent\": 100}, "
-                                "{\"ranks\": 2, \"efficiency_percent\": 231}]}";
-    struct tt_exercise e = {.runs = {{.name = "weak"}}, .run_count = 1};
-    struct tt_marked m = {.exercise = &e};
-    struct tt_text out = {0};
-    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[0].profile));
-    tt_exercise_noise(&m, &out);
-    CHECK(out.s && strstr(out.s, "noise: weak: an efficiency of 231 % on 2 ranks cannot be"), "%s", out.s);
-    CHECK(out.s && !strstr(out.s, "100 % on 1"), "%s", out.s);
-    tt_text_free(&out);
-    tt_json_free(m.runs[0].profile);
-}
-
 int main(void)
 {
     open_runs();
@@ -632,15 +436,9 @@ int main(void)
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
     TEST(defines);
-    TEST(judges_sentences);
-    TEST(takes_no_other_number);
-    TEST(reads_figures_in_any_unit);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);
     TEST(refuses_nothing_that_may_be_absent);
-    TEST(tells_noise);
-    TEST(tells_busy_runs);
-    TEST(tells_impossible_ranks);
     close_runs();
     return test_end();
 }

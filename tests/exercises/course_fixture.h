@@ -1,0 +1,55 @@
+/* The questions of the course as they are, and profiles to answer them from. */
+#ifndef TT_TEST_EXERCISES_COURSE_FIXTURE_H
+#define TT_TEST_EXERCISES_COURSE_FIXTURE_H
+
+#include "exercises/engine/parts.h"
+#include "tests/test.h"
+
+/* Measured on a quiet H200, and two ranks on a quiet CPU whose communication fits behind the kernels. */
+static const char baseline_text[] =
+    "{\"run\": {\"backend\": \"cuda\", \"num_layers\": 8, \"load\": 0.1, \"steps\": 10}, \"step\": {\"seconds\": "
+    "0.011855, \"deviation\": 6.5e-5, \"kernel_seconds\": 0.012403, \"tokens_per_second\": 86379, \"kernels\": 1232}, "
+    "\"launch\": {\"total_seconds\": 0.005207, \"idle_seconds\": 0, "
+    "\"empty_kernel_seconds\": 1.7477e-6, \"graph_kernel_seconds\": "
+    "0.9572e-6}, \"efficiency\": {\"mfu_percent\": 33.2}, \"groups\": ["
+    "{\"name\": \"qkv_projection\", \"share\": 0.1385, \"roof_percent\": 29.6}, "
+    "{\"name\": \"swiglu_gate_up\", \"share\": 0.2721, \"roof_percent\": 60.2}, "
+    "{\"name\": \"swiglu_down\", \"share\": 0.1312, \"roof_percent\": 62.4}, "
+    "{\"name\": \"attention_output\", \"share\": 0.0845, \"roof_percent\": 30.3}, "
+    "{\"name\": \"rms_norm\", \"share\": 0.0714, \"roof_percent\": 23}, "
+    "{\"name\": \"optimizer\", \"share\": 0.1203, \"roof_percent\": 28.6}], \"operators\": ["
+    "{\"name\": \"gemm\", \"group\": \"qkv_projection\", \"share\": 0.1385}, "
+    "{\"name\": \"gemm\", \"group\": \"swiglu_gate_up\", \"share\": 0.2721}, "
+    "{\"name\": \"gemm\", \"group\": \"swiglu_down\", \"share\": 0.1312}, "
+    "{\"name\": \"gemm\", \"group\": \"attention_output\", \"share\": 0.0788}, "
+    "{\"name\": \"gemm\", \"group\": \"attention_scores\", \"share\": 0.018}, "
+    "{\"name\": \"gemm\", \"group\": \"loss_calculation\", \"share\": 0.0084}]}";
+static const char fused_text[] =
+    "{\"run\": {\"load\": 0.1, \"steps\": 10}, \"step\": {\"seconds\": 0.006428, \"deviation\": 2e-5, "
+    "\"tokens_per_second\": 159299}, \"efficiency\": {\"mfu_percent\": 61.3}}";
+static const char fits_text[] =
+    "{\"rows\": [{\"median_ms\": 250}, {\"communication_ms\": 166, \"hidden_ms\": 88, \"hidden_noise_ms\": 6}]}";
+
+static inline struct tt_json *json(const char *text)
+{
+    struct tt_json *j = NULL;
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+/* One answer to one question of an exercise as it is. */
+static inline enum tt_mark_kind ask(const struct tt_exercise *e, struct tt_formula_run *runs, int n, const char *id,
+                                    const char *answer, struct tt_mark *m)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = n, .define = e->define};
+    struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)answer};
+    for (int i = 0; i < e->question_count; i++) {
+        if (strcmp(e->questions[i].id, id)) continue;
+        CHECK_OK(tt_exercise_judge(&e->questions[i], &given, &scope, m));
+        return m->kind;
+    }
+    CHECK(false, "no question %s", id);
+    return TT_MARK_KINDS;
+}
+
+#endif

@@ -1,0 +1,346 @@
+/* The checks of the course on runs of a busy machine, whose times decide nothing: undecided is right there, and no
+ * reply draws a conclusion from them. */
+#include "tests/exercises/course_fixture.h"
+
+static const char busy_text[] =
+    "{\"run\": {\"backend\": \"cpu\", \"num_layers\": 4, \"load\": 5.2, \"steps\": 3, \"batch_size\": 8}, "
+    "\"step\": {\"seconds\": 1.5137, \"deviation\": 0.02, \"kernel_seconds\": 1.45, \"tokens_per_second\": 676, "
+    "\"kernels\": 636, \"launched_seconds\": 1.5137}, \"launch\": {\"total_seconds\": 0.00028, \"idle_seconds\": "
+    "0.0599, \"empty_kernel_seconds\": 1e-7, \"graph_kernel_seconds\": null, \"event_seconds\": 4e-8, "
+    "\"recorded_overhead\": 0.023}, \"memory\": {\"arena_bytes\": 1002, "
+    "\"live_bytes\": 1000}, \"efficiency\": {\"mfu_percent\": 19.2, "
+    "\"mfu_full_percent\": 21, \"mfu_class\": \"low\"}, \"phases\": ["
+    "{\"name\": \"forward\", \"device\": 0.5}, {\"name\": \"backward\", \"device\": 0.865}], \"groups\": ["
+    "{\"name\": \"qkv_projection\", \"share\": 0.2}, {\"name\": \"attention_scores\", \"share\": 0.05}, "
+    "{\"name\": \"attention_softmax\", \"share\": 0.03}, {\"name\": \"attention_output\", \"share\": 0.1}, "
+    "{\"name\": \"swiglu_gate_up\", \"share\": 0.3}, {\"name\": \"swiglu_activation\", \"share\": 0.02}, "
+    "{\"name\": \"swiglu_down\", \"share\": 0.12}, {\"name\": \"rms_norm\", \"share\": 0.033}, "
+    "{\"name\": \"residual\", \"share\": 0.02}, {\"name\": \"gradient_clip\", \"share\": 0.01}, "
+    "{\"name\": \"optimizer\", \"share\": 0.05}], \"sweeps\": [{\"axis\": \"seq\", \"value\": 128, "
+    "\"seconds\": 1.514}, {\"axis\": \"seq\", \"value\": 512, \"seconds\": 2.967}]}";
+static const char busy_fused_text[] = "{\"run\": {\"load\": 5.2, \"steps\": 3, \"batch_size\": 16}, \"step\": "
+                                      "{\"seconds\": 0.6761, \"deviation\": 0.01, \"tokens_per_second\": 1514}}";
+static const char busy_far_text[] = "{\"run\": {\"load\": 5.2, \"steps\": 3, \"batch_size\": 16}, \"step\": "
+                                      "{\"seconds\": 0.225367, \"deviation\": 0.01, \"tokens_per_second\": 1514}}";
+
+/* What is between two boxes may be called undecided, as the question offers it. */
+static void a_box_may_stay_open(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json(busy_text);
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    static const char *const norms[] = {"first", "later", "undecided"};
+    for (int i = 0; i < 3; i++) CHECK(ask(&e, r, 1, "box_norm", norms[i], &m) == TT_MARK_RIGHT, "%s", norms[i]);
+    CHECK(ask(&e, r, 1, "box_optimizer", "undecided", &m) == TT_MARK_RIGHT, "6 %%: %s", m.reason);
+    CHECK(ask(&e, r, 1, "box_qkv", "undecided", &m) == TT_MARK_WRONG && ask(&e, r, 1, "box_flash", "undecided", &m) ==
+          TT_MARK_WRONG, "far from the border");
+    CHECK(ask(&e, r, 1, "box_softmax", "undecided", &m) == TT_MARK_WRONG, "3 %%");
+    tt_exercise_free(&e);
+    tt_json_free(a);
+}
+
+/* On a CPU nothing waits for launches: what the step takes beyond its kernels is no launch. */
+static void a_cpu_waits_for_no_launch(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json(busy_text);
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    CHECK(ask(&e, r, 1, "launch_percent", "0.0185", &m) == TT_MARK_RIGHT && strstr(m.means, "also computes it") &&
+          strstr(m.means, "idles 0 %"), "%s", m.means);
+    CHECK(ask(&e, r, 1, "launch_percent", "1.85", &m) == TT_MARK_WRONG && strstr(m.reason, "by 100 twice"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "launch_percent", "0.000185", &m) == TT_MARK_WRONG && strstr(m.reason, "not a fraction"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "products_saved", "24", &m) == TT_MARK_WRONG && strstr(m.reason, "backward pass alone"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "token_time", "1", &m) == TT_MARK_WRONG && strstr(m.reason, "only grew with the tokens"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 1, "bottlenecks", "feed_forward, qkv, attention, norms, fragmentation, launches", &m) ==
+          TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 1, "bottlenecks", "feed_forward, projections, attention, norms, fragmentation, launches", &m) ==
+          TT_MARK_RIGHT && strstr(m.means, "launches 0 %"), "%s %s", m.reason, m.means);
+    CHECK(ask(&e, r, 1, "box_graph", "later", &m) == TT_MARK_RIGHT && ask(&e, r, 1, "box_graph", "first", &m) ==
+          TT_MARK_WRONG && ask(&e, r, 1, "box_graph", "undecided", &m) == TT_MARK_WRONG);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+}
+
+/* A quotient of 2.24 is no gain where it says how busy the machine was. */
+static void busy_runs_show_no_gain(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json(busy_text), *b = json(busy_fused_text), *quiet = json(baseline_text),
+                   *fast = json(fused_text);
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "fused", .profile = b}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    CHECK(ask(&e, r, 2, "speedup_small", "2.239", &m) == TT_MARK_RIGHT && strstr(m.means, "neither gain nor loss"),
+          "%s", m.means);
+    CHECK(ask(&e, r, 2, "gate_throughput", "undecided", &m) == TT_MARK_RIGHT &&
+          strstr(m.means, "the noise is not known, since the machine was busy. A gate that is left open"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "gate_throughput", "holds", &m) == TT_MARK_WRONG && strstr(m.reason, "do not decide it"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 2, "open_gate", "throughput", &m) == TT_MARK_RIGHT && ask(&e, r, 2, "open_gate", "deterministic",
+          &m) == TT_MARK_RIGHT && ask(&e, r, 2, "open_gate", "memory", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 2, "efficiency_class", "undecided", &m) == TT_MARK_RIGHT && ask(&e, r, 2, "efficiency_class",
+          "low", &m) == TT_MARK_RIGHT && strstr(m.means, "another class"), "%s %s", m.reason, m.means);
+    CHECK(ask(&e, r, 2, "token_time", "0.49", &m) == TT_MARK_RIGHT && strstr(m.means, "busy"), "%s", m.means);
+    r[0].profile = quiet;
+    r[1].profile = fast;
+    CHECK(ask(&e, r, 2, "speedup_small", "1.844", &m) == TT_MARK_RIGHT && strstr(m.means, "More than the noise"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "gate_throughput", "holds", &m) == TT_MARK_RIGHT && strstr(m.means, "noise is 1.41 %"), "%s",
+          m.means);
+    CHECK(!strstr(m.means, "fails"), "%s", m.means);
+    CHECK(ask(&e, r, 2, "open_gate", "throughput", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 2, "efficiency_class", "undecided", &m) == TT_MARK_WRONG);
+    /* five times as fast on a busy machine, at one size more than at the other, is as open as any other quotient */
+    struct tt_json *far = json(busy_far_text);
+    struct tt_formula_run four[] = {{.name = "baseline", .profile = a}, {.name = "fused", .profile = far},
+                                    {.name = "wide", .profile = a}, {.name = "fused_wide", .profile = b}};
+    CHECK(ask(&e, four, 4, "gate_throughput", "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "left open"), "%s",
+          m.means);
+    CHECK(ask(&e, four, 4, "open_gate", "throughput", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, four, 4, "gain_large", "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "leaves it open"), "%s",
+          m.means);
+    tt_json_free(far);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+    tt_json_free(b);
+    tt_json_free(quiet);
+    tt_json_free(fast);
+}
+
+/* What a right figure means is not what it would mean on a quiet machine. */
+static void busy_runs_mean_something_else(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json(busy_text), *b = json(busy_fused_text);
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "double", .profile = b},
+                                 {.name = "again", .profile = b}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    CHECK(ask(&e, r, 3, "double_times", "0.4467", &m) == TT_MARK_RIGHT && strstr(m.means, "busy") &&
+          !strstr(m.means, "does not grow"), "%s", m.means);
+    CHECK(ask(&e, r, 3, "predicted_double", "2", &m) == TT_MARK_RIGHT && strstr(m.means, "says little") &&
+          ask(&e, r, 3, "predicted_backward", "2", &m) == TT_MARK_RIGHT && strstr(m.means, "says little"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 3, "ideal_ms", "290.6", &m) == TT_MARK_RIGHT && strstr(m.means, "other programs took"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 3, "recording_percent", "2.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Far more than the events")
+          && strstr(m.means, "636 events cost 0.0254 ms"), "%s", m.means);
+    CHECK(ask(&e, r, 3, "backward_over_forward", "1.73", &m) == TT_MARK_RIGHT && strstr(m.means, "Not 2"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 3, "two_percent", "undecided", &m) == TT_MARK_RIGHT && !strstr(m.means, "100 %") &&
+          strstr(m.means, "not known, since the machine was busy"), "%s", m.means);
+    CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == TT_MARK_RIGHT && !strstr(m.means, "100"), "%s", m.means);
+    CHECK(ask(&e, r, 3, "equals_percent", "55.3", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 3, "ideal_ms", "7884", &m) == TT_MARK_WRONG && strstr(m.reason, "the step over MFU"), "%s",
+          m.reason);
+    CHECK(ask(&e, r, 3, "equals_percent", "124", &m) == TT_MARK_WRONG && strstr(m.reason, "tt compare prints that"),
+          "%s", m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+    tt_json_free(b);
+}
+
+static void tiles_of_a_busy_machine_have_no_order(void)
+{
+    struct tt_exercise e;
+    char text[4][200];
+    struct tt_json *tile[4], *heads = json("{\"operators\": [{\"name\": \"flash\", \"flops\": 134}, {\"name\": "
+                                           "\"flash_backward\", \"flops\": 325}]}");
+    static const char *const names[] = {"tile_8x8", "tile_16x128", "tile_128x16", "tile_64x64"};
+    static const double seconds[] = {0.5, 0.2129, 0.3, 0.2204};
+    struct tt_formula_run r[5] = {{.name = "flash_long", .profile = heads}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/05-flash", &e));
+    for (int busy = 0; busy < 2; busy++) {
+        for (int i = 0; i < 4; i++) {
+            snprintf(text[i], sizeof text[i], "{\"run\": {\"load\": %g, \"steps\": 3}, \"step\": {\"seconds\": 1, "
+                                              "\"deviation\": 0.01}, \"operators\": [{\"name\": \"flash\", "
+                                              "\"seconds\": %g}]}", busy ? 4.1 : 0.2, seconds[i]);
+            tile[i] = json(text[i]);
+            r[i + 1] = (struct tt_formula_run){.name = names[i], .profile = tile[i]};
+        }
+        CHECK(ask(&e, r, 5, "best_tile", "undecided", &m) == (busy ? TT_MARK_RIGHT : TT_MARK_WRONG), "%s", m.reason);
+        CHECK(ask(&e, r, 5, "best_tile", "16x128", &m) == (busy ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s", m.reason);
+        CHECK(ask(&e, r, 5, "best_tile", "64x64", &m) == (busy ? TT_MARK_WRONG : TT_MARK_RIGHT), "3.5 %% apart");
+        CHECK(ask(&e, r, 5, "best_tile", "8x8", &m) == TT_MARK_WRONG &&
+              strstr(m.reason, busy ? "your runs do not decide it" : "ahead of it"), "%s", m.reason);
+        CHECK(ask(&e, r, 5, "tile_8x8_ratio", "2.27", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") == !busy, "%s",
+              m.means);
+        for (int i = 0; i < 4; i++) tt_json_free(tile[i]);
+    }
+    CHECK(ask(&e, r, 1, "backward_flops", "2.43", &m) == TT_MARK_RIGHT, "heads of 32: %s", m.reason);
+    CHECK(ask(&e, r, 1, "backward_flops", "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "the softmax too"), "%s",
+          m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(heads);
+}
+
+/* Two runs of one program, each with steps that hardly scatter, on 16 quiet cores. */
+static void quiet_cpus_differ_from_run_to_run(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"steps\": 10}, \"step\": "
+                             "{\"seconds\": 0.160454, \"deviation\": 0.002}}"),
+                   *b = json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"steps\": 10}, \"step\": "
+                             "{\"seconds\": 0.173932, \"deviation\": 0.002}}");
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    CHECK(ask(&e, r, 2, "two_percent", "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "is 8.49 %"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "two_percent", "hidden", &m) == TT_MARK_RIGHT && ask(&e, r, 2, "two_percent", "shows", &m) ==
+          TT_MARK_WRONG);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+    tt_json_free(b);
+}
+
+/* 9997 against 5585 ms on a busy machine: right, and no gain; and more than attention could give. */
+static void a_busy_quotient_is_no_gain_of_attention(void)
+{
+    struct tt_exercise e;
+    static const char groups[] = "\"groups\": [{\"name\": \"attention_scores\", \"share\": 0.1}, {\"name\": "
+                                 "\"attention_softmax\", \"share\": 0.1, \"intensity\": 3}, {\"name\": "
+                                 "\"attention_output\", \"share\": 0.16, \"roof_percent\": 7}]";
+    char text[2][800];
+    struct tt_json *run[2];
+    struct tt_formula_run r[2] = {{.name = "fused_long"}, {.name = "flash_long"}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/05-flash", &e));
+    for (int busy = 0; busy < 2; busy++) {
+        for (int i = 0; i < 2; i++) {
+            snprintf(text[i], sizeof text[i], "{\"run\": {\"seq_len\": 512, \"waited\": %g, \"steps\": 3}, "
+                     "\"step\": {\"seconds\": %g, \"launched_seconds\": %g, \"deviation\": 0.01, "
+                     "\"peak_memory_bytes\": 349175808}, \"memory\": {\"live_bytes\": 1e8}, "
+                     "\"efficiency\": {\"plan_bytes\": 7, \"plan_flops\": 118.942e9}, %s}", busy ? 0.84 : 0.01,
+                     i ? 5.585 : 9.997, i ? 5.585 : 9.997, groups);
+            r[i].profile = run[i] = json(text[i]);
+        }
+        CHECK(ask(&e, r, 2, "speedup_long", "1.79", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") == !busy, "%s",
+              m.means);
+        CHECK(ask(&e, r, 2, "attention_percent", "36", &m) == TT_MARK_RIGHT &&
+              strstr(m.means, "at most 1.56 times as fast. Your speedup_long is above that"), "%s", m.means);
+        CHECK(ask(&e, r, 2, "attention_percent", "16", &m) == TT_MARK_WRONG && strstr(m.reason, "output alone"), "%s",
+              m.reason);
+        CHECK(ask(&e, r, 2, "recompute", "Undecided, since threads waited 84 % of their time", &m) ==
+              (busy ? TT_MARK_RIGHT : TT_MARK_UNKNOWN), "%s", m.reason);
+        static const char *const said[] = {"The fused step takes 10.0 s, flash 5.6 s", "it does 118.942 GFLOP",
+                                           "memory fell to 333 MiB", "softmax has 10 % of the step"};
+        for (int i = 0; i < 4; i++)
+            CHECK(ask(&e, r, 2, "recompute", said[i], &m) == TT_MARK_RIGHT, "%s: %s", said[i], m.reason);
+        for (int i = 0; i < 2; i++) tt_json_free(run[i]);
+    }
+    CHECK(ask(&e, r, 0, "online_shrink", "0.135", &m) == TT_MARK_RIGHT && ask(&e, r, 0, "online_shrink", "0.14", &m) ==
+          TT_MARK_RIGHT && ask(&e, r, 0, "online_shrink", "0.13", &m) == TT_MARK_WRONG, "two decimals: %s", m.reason);
+    CHECK(ask(&e, r, 0, "online_l", "1.14", &m) == TT_MARK_RIGHT && ask(&e, r, 0, "online_l", "1.1", &m) ==
+          TT_MARK_WRONG && ask(&e, r, 0, "online_final", "1.2", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 0, "online_l", "1", &m) == TT_MARK_WRONG && strstr(m.reason, "the largest score alone"), "%s",
+          m.reason);
+    tt_exercise_free(&e);
+}
+
+/* The honest answer of a machine that decides nothing, wherever a sentence is asked for. */
+static void busy_machines_are_a_reason(void)
+{
+    struct tt_json *busy = json("{\"run\": {\"load\": 5.6, \"waited\": 0.834}, \"step\": {\"kernels\": 99}}"),
+                   *quiet = json("{\"run\": {\"load\": 0.1, \"waited\": 0.0134}, \"step\": {\"kernels\": 99}}");
+    struct tt_yaml *names = NULL, given = {.kind = TT_YAML_STRING, .text = "undecided: threads waited 83 %"};
+    CHECK_OK(tt_yaml_parse("- step.kernels\n", 15, &names));
+    struct tt_question q = {.id = "q", .kind = TT_ASK_TEXT, .names = names};
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = quiet}, {.name = "fused", .profile = busy}};
+    struct tt_formula_scope scope = {.runs = r, .count = 2};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_RIGHT, "%s", m.reason);
+    given.text = "a load of 5.6 per processor, so it says nothing";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_RIGHT, "%s", m.reason);
+    given.text = "the MFU is 83 % here, and so it is fast";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_UNKNOWN, "that is another quantity: %s", m.means);
+    given.text = "undecided: threads waited 1.34 % of their time";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_UNKNOWN, "a quiet machine is no excuse");
+    CHECK_OK(tt_exercise_judge(&q, &(struct tt_yaml){0}, &scope, &m));
+    CHECK(!strcmp(m.right, "a sentence with 99"), "%s", m.right);
+    tt_yaml_free(names);
+    CHECK_OK(tt_yaml_parse("- 0 * step.kernels in %\n", 24, &names));
+    q.names = names;
+    given.text = "the device idles 0 % of it";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_RIGHT && !strcmp(m.right, "a sentence with 0"), "%s: %s", m.right, m.reason);
+    tt_yaml_free(names);
+    tt_json_free(busy);
+    tt_json_free(quiet);
+}
+
+static void busy_ranks_decide_nothing(void)
+{
+    struct tt_exercise e;
+    static const char weak_rows[] =
+        "{\"run\": {\"link\": \"0.05\"}, \"load\": 3.08, \"busy\": true, \"rows\": [{\"ranks\": 1, \"median_ms\": "
+        "860}, {\"ranks\": 2, \"communication_ms\": 406, \"hidden_ms\": 227, \"hidden_noise_ms\": 28, "
+        "\"one_stream_ms\": 1395, \"sent_bytes\": 16777216, \"efficiency_percent\": 73.6, \"median_ms\": 1168, "
+        "\"tokens_per_second\": 1753, \"collectives\": 5, \"peak_memory_bytes\": 1e8}]}";
+    static const char strong_rows[] =
+        "{\"run\": {\"link\": \"0.05\"}, \"load\": 0.4, \"rows\": [{\"ranks\": 1, \"median_ms\": 860}, "
+        "{\"ranks\": 2, \"communication_ms\": 400, \"hidden_ms\": 0, \"hidden_noise_ms\": 20, \"one_stream_ms\": "
+        "900, \"sent_bytes\": 16777216, \"efficiency_percent\": 57.8, \"median_ms\": 744, \"tokens_per_second\": "
+        "1376, \"collectives\": 5, \"peak_memory_bytes\": 9e7}]}";
+    struct tt_json *weak = json(weak_rows), *strong = json(strong_rows), *fits = json(fits_text);
+    struct tt_formula_run r[] = {{.name = "weak", .profile = weak}, {.name = "strong", .profile = strong},
+                                 {.name = "late", .profile = strong}, {.name = "sharded", .profile = strong}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/11-scaling", &e));
+    CHECK(ask(&e, r, 4, "hides", "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "The machine was busy") &&
+          strstr(m.means, "227 of 406 ms in weak, 0 of 400 ms in late"), "%s", m.means);
+    CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_RIGHT && ask(&e, r, 4, "late_when", "after", &m) ==
+          TT_MARK_RIGHT && strstr(m.means, "do not show it"), "%s", m.means);
+    CHECK(ask(&e, r, 4, "hides", "weak", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 4, "exposed_ms", "179", &m) == TT_MARK_RIGHT && strstr(m.means, "off by 28 ms."), "%s", m.means);
+    CHECK(ask(&e, r, 4, "late_hidden", "0", &m) == TT_MARK_RIGHT && strstr(m.means, "the rest is scatter"), "%s",
+          m.means);
+    r[2].profile = weak;
+    CHECK(ask(&e, r, 4, "late_hidden", "227", &m) == TT_MARK_RIGHT && strstr(m.means, "should be 0") &&
+          strstr(m.means, "a busy machine"), "%s", m.means);
+    CHECK(ask(&e, r, 4, "late_hidden", "0", &m) == TT_MARK_WRONG && strstr(m.reason, "what it should be"), "%s",
+          m.reason);
+    r[2].profile = strong;
+    CHECK(ask(&e, r, 4, "strong_part", "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "was busy"), "%s %s",
+          m.reason, m.means);
+    CHECK(ask(&e, r, 4, "strong_part", "strong", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 4, "cure", "strong reaches 57.8 %: accumulate, or a larger batch", &m) == TT_MARK_RIGHT &&
+          ask(&e, r, 4, "cure", "of 406 ms communication less would be sent", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 4, "cure", "its 1 and only way, 2 more", &m) == TT_MARK_UNKNOWN);
+    r[0].profile = fits;
+    CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 4, "hides", "weak", &m) == TT_MARK_RIGHT && ask(&e, r, 4, "hides", "undecided", &m) ==
+          TT_MARK_WRONG);
+    tt_exercise_free(&e);
+    tt_json_free(weak);
+    tt_json_free(strong);
+    tt_json_free(fits);
+}
+
+int main(void)
+{
+    TEST(a_box_may_stay_open);
+    TEST(a_cpu_waits_for_no_launch);
+    TEST(busy_runs_show_no_gain);
+    TEST(busy_runs_mean_something_else);
+    TEST(tiles_of_a_busy_machine_have_no_order);
+    TEST(quiet_cpus_differ_from_run_to_run);
+    TEST(a_busy_quotient_is_no_gain_of_attention);
+    TEST(busy_machines_are_a_reason);
+    TEST(busy_ranks_decide_nothing);
+    return test_end();
+}

@@ -1,0 +1,204 @@
+/* The evidence of exercise 9: sentences that name what tells a patient from healthy, wherever tt has printed it. */
+#include <stdlib.h>
+
+#include "core/base/file.h"
+#include "tests/exercises/course_fixture.h"
+
+/* A healthy run and a patient that rebuilds its mask: one more wait, one more copy, and as many bytes. */
+static const char sick_format[] =
+    "{\"run\": {\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
+    "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
+    "\"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": %d}, \"phases\": [{\"name\": \"other\", \"wall\": 0}], "
+    "\"samples\": [{\"step\": 2, \"loss\": %g}, {\"step\": 3, \"loss\": 4.1}], \"groups\": [{\"name\": "
+    "\"copies\", \"count\": %d, \"bytes\": 4444, \"seconds\": 6e-6}], \"gradients\": [{\"name\": \"w\", "
+    "\"norm\": 1, \"first_norm\": %g}]}";
+
+static struct tt_json *sick(double waited, double loss, double seconds, int count, double first, double norm)
+{
+    char text[1000];
+    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, count,
+             norm);
+    return json(text);
+}
+
+/* What tt compare and the summary print of a patient is a figure of it, however the count is worded. */
+static void evidence_is_what_compare_prints(void)
+{
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.1, 3.3, 2, 4.527, 0.81);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    static const char *const right[] = {"losses differ by up to 0.227", "19 % difference of the norm of a gradient",
+                                        "The test counts 2 copies per step where 1 is healthy",
+                                        "1 wait more each step", "2 host waits instead of 1",
+                                        "waits per step, which were 2", "The host waits twice per step",
+                                        "two copies a step", "copies went from 1 to 2",
+                                        "a test asserts that waits per step stay 1; here they were 2",
+                                        "a second copy, and one more wait", "2.00 instead of 1.00"};
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        CHECK(ask(&e, r, 2, i % 2 ? "cure" : "evidence", right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "it is 2 times as bad", &m) == TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 2, "evidence", "The host waits 1 time a step", &m) == TT_MARK_UNKNOWN, "as healthy does");
+    r[1].profile = healthy;
+    CHECK(ask(&e, r, 2, "cure", right[2], &m) == TT_MARK_PASSED && strstr(m.reason, "tells the two runs apart"),
+          "nothing differs: %s", m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* What healthy has as well is no evidence, nor is a time that differs by less than the noise. */
+static void evidence_tells_the_patient_from_healthy(void)
+{
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.189, 3.3, 1, 4.3, 1), *patient = sick(0, 4.1963, 3.4, 2, 4.3, 1),
+                   *slow = sick(0, 4.189, 4.5, 2, 4.3, 1), *busy = sick(0.78, 4.189, 4.5, 2, 4.3, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    static const char *const common[] = {"the step has 143 kernels", "the norm of its gradients is 7.7",
+                                         "the loss of the last step is 4.189", "the loss ends at 4.2"};
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (int i = 0; i < 4; i++)
+        CHECK(ask(&e, r, 2, "evidence", common[i], &m) == TT_MARK_UNKNOWN &&
+              strstr(m.reason, "is also a figure of the run healthy"), "%s: %s", common[i], m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "the loss ends at 4.1963, not at 4.189", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "its step takes 3400 ms", &m) == TT_MARK_UNKNOWN, "3 %% on a CPU are noise");
+    r[1].profile = slow;
+    CHECK(ask(&e, r, 2, "evidence", "its step takes 4500 ms", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "cure", "a test of the time: 1.36 times that of healthy", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    r[1].profile = busy;
+    CHECK(ask(&e, r, 2, "evidence", "its step takes 4500 ms", &m) == TT_MARK_UNKNOWN, "a busy machine shows no time");
+    CHECK(ask(&e, r, 2, "evidence", "threads waited 78 % of their time", &m) == TT_MARK_UNKNOWN, "no sign of a fault");
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+    tt_json_free(slow);
+    tt_json_free(busy);
+}
+
+/* The table of layers that tt check grads printed, where the walkthrough keeps it. */
+static void evidence_is_in_the_table_of_layers(void)
+{
+    static const char table[] = "layer            norm   difference   most in\n"
+                                "0            0.349042        0.698   attention.wq, 1.42\n"
+                                "2            0.187011         1.33   feed_forward.w2, 1.57\n"
+                                "rest         0.299004       0.0001   tok_embeddings, 0.0002\n\n"
+                                "grads   38 of 38 tensors have a gradient\n";
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.11, 3.3, 1, 4.3, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_formula_scope scope = {.runs = r, .count = 2};
+    struct tt_mark m;
+    char folder[64] = "/tmp/tt-layers-XXXXXX", path[128];
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    scope.define = e.define;
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/patient", folder);
+    CHECK_OK(tt_make_dirs(path));
+    snprintf(path, sizeof path, "%s/patient/layers.txt", folder);
+    CHECK_OK(tt_file_replace(path, table, sizeof table - 1));
+    static const struct {
+        const char *sentence;
+        bool there, kept;
+    } cases[] = {{"Layer 2 is off by 1.33 of its norm", true, true}, {"wq is off by 1.42", true, true},
+                 {"Layer 2 is off by 1.33 of its norm", false, false}, {"layer 0 has a norm of 0.349", true, false},
+                 {"the rest is off by 0.0001", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
+        const struct tt_question *q = e.questions;
+        while (strcmp(q->id, "evidence")) q++;
+        scope.folder = cases[i].there ? folder : NULL;
+        CHECK_OK(tt_exercise_judge(q, &given, &scope, &m));
+        CHECK((m.kind == TT_MARK_RIGHT) == cases[i].kept, "%s: %s", cases[i].sentence, m.reason);
+    }
+    CHECK_OK(tt_remove_tree(folder));
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* Where the curves of step 5 ended is the symptom of faults that need learning to show. */
+static void evidence_is_in_the_curves(void)
+{
+    static const struct {
+        const char *run, *steps, *end;
+    } trains[] = {{"healthy.train", "{\"step\":39,\"loss\":2.8}\n{\"step\":40,\"loss\":2.69}\n",
+                   "{\"loss\": 2.7066, \"floor\": 2.0783}"},
+                  {"patient.train", "{\"step\":39,\"loss\":3.77}\n{\"step\":40,\"loss\":3.641}\n",
+                   "{\"loss\": 3.6372, \"floor\": 2.0783}"}};
+    static const struct {
+        const char *sentence;
+        bool right;
+    } cases[] = {{"The loss after 40 steps was 3.64 where healthy had 2.71.", true},
+                 {"gap 75.0 % to the floor instead of 30.2 %", true}, {"0.97 is the largest difference", true},
+                 {"healthy ended at 2.71", false}};
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.1, 3.3, 1, 4.3, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    char folder[64] = "/tmp/tt-curves-XXXXXX", path[128];
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, trains[i].run);
+        CHECK_OK(tt_make_dirs(path));
+        snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, trains[i].run);
+        CHECK_OK(tt_file_replace(path, trains[i].steps, strlen(trains[i].steps)));
+        snprintf(path, sizeof path, "%s/%s/run.json", folder, trains[i].run);
+        CHECK_OK(tt_file_replace(path, trains[i].end, strlen(trains[i].end)));
+    }
+    struct tt_formula_scope scope = {.runs = r, .count = 2, .define = e.define, .folder = folder};
+    const struct tt_question *q = e.questions;
+    while (strcmp(q->id, "evidence")) q++;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
+        CHECK_OK(tt_exercise_judge(q, &given, &scope, &m));
+        CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s", cases[i].sentence, m.reason);
+    }
+    CHECK_OK(tt_remove_tree(folder));
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* A suspicion that does not reproduce says which figure is another one, also where tt compare rounds it away. */
+static void a_suspicion_says_what_differs(void)
+{
+    static const char format[] =
+        "{\"run\": {\"fault\": \"unpinned-copies\"}, \"step\": {\"loss\": 3.8, \"grad_norm\": 0.7, \"kernels\": 143}, "
+        "\"launch\": {\"waits\": %d}, \"memory\": {\"measured_bytes\": %d}, \"groups\": [{\"name\": \"copies\", "
+        "\"count\": 1}]}";
+    static const struct {
+        int waits, bytes;
+        const char *says; /* NULL: it is right */
+    } cases[] = {{1, 79980880, "if only by bytes"}, {2, 79989208, "another number of waits"}, {1, 79989208, NULL}};
+    struct tt_exercise e;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (int i = 0; i < 3; i++) {
+        char text[2][400];
+        struct tt_mark m;
+        snprintf(text[0], sizeof text[0], format, 1, 79989208);
+        snprintf(text[1], sizeof text[1], format, cases[i].waits, cases[i].bytes);
+        struct tt_json *patient = json(text[0]), *suspect = json(text[1]);
+        struct tt_formula_run r[] = {{.name = "patient", .profile = patient}, {.name = "suspect", .profile = suspect}};
+        CHECK(ask(&e, r, 2, "diagnosis", "mask-rebuild", &m) == TT_MARK_WRONG &&
+              !strcmp(m.reason, "suspect was made with unpinned-copies; make it with mask-rebuild"), "%s", m.reason);
+        enum tt_mark_kind kind = ask(&e, r, 2, "diagnosis", "unpinned-copies", &m);
+        CHECK(kind == (cases[i].says ? TT_MARK_WRONG : TT_MARK_RIGHT) &&
+              (!cases[i].says || strstr(m.reason, cases[i].says)), "case %d: %s", i, m.reason);
+        tt_json_free(patient);
+        tt_json_free(suspect);
+    }
+    tt_exercise_free(&e);
+}
+
+int main(void)
+{
+    TEST(evidence_is_what_compare_prints);
+    TEST(evidence_tells_the_patient_from_healthy);
+    TEST(evidence_is_in_the_table_of_layers);
+    TEST(evidence_is_in_the_curves);
+    TEST(a_suspicion_says_what_differs);
+    return test_end();
+}

@@ -1,0 +1,107 @@
+/* What is said of runs that scatter, of busy machines, and of ranks that cannot have been so fast. */
+#include "tests/exercises/runs_fixture.h"
+
+static const char *timed_on = ""; /* more of the run */
+
+static struct tt_json *timed(double seconds, double deviation, int steps)
+{
+    char text[200];
+    struct tt_json *j = NULL;
+    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d%s}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps,
+             timed_on, seconds, deviation);
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind,
+                  const char *words)
+{
+    struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
+    struct tt_exercise e = {
+        .runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_mark mark = {.kind = kind};
+    struct tt_marked m = {.exercise = &e, .marks = &mark};
+    struct tt_text out = {0};
+    m.runs[0].profile = timed(1, deviation, steps);
+    m.runs[1].profile = timed(seconds, deviation, steps);
+    tt_exercise_noise(&m, &out);
+    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps,
+          out.s ? out.s : "");
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
+    tt_json_free(m.runs[1].profile);
+}
+
+static void tells_noise(void)
+{
+    const char *gain = "slow:step.seconds / fast:step.seconds";
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: a quotient of two runs may be off by 14.3 %");
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "your steps vary. Measure with STEPS=30");
+    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "may be off by 1.4 % here");
+    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "more steps do not change that");
+    noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, gain, TT_MARK_EMPTY, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / fast:step.seconds - 1", TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
+    timed_on = ", \"backend\": \"cpu\"";
+    noise(0.93, 0.001, 4, gain, TT_MARK_RIGHT, "runs of one program differ by about 6 % each");
+    noise(0.9, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
+    timed_on = ", \"waited\": 0.84";
+    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT, "gain: the machine was busy during runs of this, so that it shows");
+    timed_on = "";
+}
+
+static void tells_busy_runs(void)
+{
+    static const char busy[] = "{\"run\": {\"load\": 4.5}, \"efficiency\": {\"roofs_load\": 5.6}}",
+                      ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
+                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}, \"efficiency\": "
+                                "{\"roofs_load\": 0.2, \"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
+                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}, \"efficiency\": {\"roofs_load\": 0.2}}";
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
+                                     {.name = "late"}}, .run_count = 5};
+    struct tt_marked m = {.exercise = &e};
+    struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[3].profile));
+    CHECK_OK(tt_json_parse(begun, strlen(begun), &m.runs[4].profile));
+    CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
+    CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
+    tt_exercise_noise(&m, &out);
+    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: a load of 4.5"), "%s",
+          out.s);
+    CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
+          "a load that began with the run: %s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs were measured on a busy machine and may be too low"),
+          "%s", out.s);
+    CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
+    tt_text_free(&out);
+    for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);
+}
+
+/* Several ranks are not faster than one for each of them: the machine was. */
+static void tells_impossible_ranks(void)
+{
+    static const char ranks[] = "{\"run\": {\"load\": 0.9}, \"rows\": [{\"ranks\": 1, \"efficiency_percent\": 100}, "
+                                "{\"ranks\": 2, \"efficiency_percent\": 231}]}";
+    struct tt_exercise e = {.runs = {{.name = "weak"}}, .run_count = 1};
+    struct tt_marked m = {.exercise = &e};
+    struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[0].profile));
+    tt_exercise_noise(&m, &out);
+    CHECK(out.s && strstr(out.s, "noise: weak: an efficiency of 231 % on 2 ranks cannot be"), "%s", out.s);
+    CHECK(out.s && !strstr(out.s, "100 % on 1"), "%s", out.s);
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
+}
+
+int main(void)
+{
+    TEST(tells_noise);
+    TEST(tells_busy_runs);
+    TEST(tells_impossible_ranks);
+    return test_end();
+}

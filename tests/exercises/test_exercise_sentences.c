@@ -1,0 +1,91 @@
+/* The judging of sentences: which numbers in them are figures of a run. */
+#include "tests/exercises/runs_fixture.h"
+
+static void judges_sentences(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- argmax(groups.share)\n- step.nothing\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    CHECK(judge(q, "The step takes 250 ms, too long", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252 ms.", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "the ffn, since it is largest", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "a sentence of many words that could have been written without any run", &m) == TT_MARK_UNKNOWN &&
+              strstr(m.reason, "no figure of your run"),
+          "%s", m.reason);
+    CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a whole sentence"), "%s", m.reason);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
+    CHECK(judge(q, "it has 99 kernels", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "none of the figures that this question is about"), "they may be the run's: %s", m.reason);
+    tt_yaml_free(names);
+    names = yaml("- 0 * step.seconds\n- step.kernels / 20\n- step.kernels\n");
+    q.names = names;
+    CHECK(judge(q, "I saw it 0 times", &m) == TT_MARK_UNKNOWN && judge(q, "there is 1 reason, or 2", &m) ==
+              TT_MARK_UNKNOWN, "a bare digit is no figure");
+    CHECK(judge(q, "there are 2.0 of them", &m) == TT_MARK_RIGHT && judge(q, "2 of 40 kernels", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 40"), "%s", m.right);
+    tt_yaml_free(names);
+    names = yaml("- 0 * step.seconds in %\n");
+    q.names = names;
+    CHECK(judge(q, "I ate 55 bananas on the way there", &m) == TT_MARK_UNKNOWN, "no letter is no factor 0");
+    CHECK(judge(q, "the device idles 0 % of it", &m) == TT_MARK_RIGHT);
+    tt_yaml_free(names);
+    names = yaml("- step.nothing\n");
+    q.names = names;
+    CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
+    tt_yaml_free(names);
+}
+
+/* What only looks like a figure of the run. */
+static void takes_no_other_number(void)
+{
+    static const char *const no[] = {
+        "The step took 1e999 ms",          "it took 0xfa ms of time",         "I looked at layer 4.",
+        "My 4. try, in run 7",             "The share is 250 %, a lot",       "It took 40 ms for all kernels",
+        "I used 250 MB of it",             "tiles of 252x16 are good",        "On 39 machines it was slow",
+        "I am 60 years old, and guess it", "See exercise 5.",                 "I am 100 % sure of it",
+        "It took 250 kB of time",          "38,5 % are in it, about 40,000.",
+    };
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 1000 * step.seconds in ms\n- 100 * max(groups.share) in %\n- step.kernels / 40\n"
+                                 "- step.kernels + 0.5\n- 1 + step.kernels\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        CHECK(judge(q, no[i], &m) == TT_MARK_UNKNOWN, "\"%s\": %s", no[i], m.means);
+    CHECK(judge(q, "It took 0.25 s.", &m) == TT_MARK_RIGHT && judge(q, "There are 41.", &m) == TT_MARK_RIGHT);
+    CHECK(strstr(m.means, "41 is a figure"), "without the full stop: %s", m.means);
+    tt_yaml_free(names);
+}
+
+/* A figure is the same one in every usual unit. */
+static void reads_figures_in_any_unit(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 14296 * step.seconds in ms\n- 618.2 * step.kernels in bytes\n- 2.9736 * "
+                                 "step.kernels in GFLOP\n- groups.share in parts\n- 19.2 in %\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    static const char *const right[] = {
+        "the step took 3.574 s in wide", "the step took 3574 ms", "a step of 3574000 \xc2\xb5s", "24.7 kB a step",
+        "it copied 24,728 bytes", "0.0236 MiB are copied", "the kernels do 118.9 GFLOP", "norms take 20 % of it",
+        "norms take 0.20 of the step", "MFU is 0.192",
+        "gaps are 19.5 percent"};
+    static const char *const wrong[] = {"the step took 3.574 ms in wide", "24.7 GB a step", "a step took 3.2 s",
+                                        "the kernels do 118.9 MFLOP", "norms take 21 % of it"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        CHECK(judge(q, right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
+    CHECK(!strcmp(m.means, "19.5 is a figure of your runs; whether the reason holds, this check cannot tell."), "%s",
+          m.means);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(judge(q, wrong[i], &m) == TT_MARK_UNKNOWN, "%s: %s", wrong[i], m.means);
+    tt_yaml_free(names);
+}
+
+int main(void)
+{
+    open_runs();
+    TEST(judges_sentences);
+    TEST(takes_no_other_number);
+    TEST(reads_figures_in_any_unit);
+    close_runs();
+    return test_end();
+}
