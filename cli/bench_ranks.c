@@ -127,13 +127,9 @@ static void print_percent(int width, double percent)
         printf(" %*s", width, "n/a");
 }
 
-/* What threads of a row waited for a processor because of other programs: ranks that fill the processors also wait for
- * each other's threads that carry messages, 4 to 6 % of the time where two had two quiet cores. NaN: not known. */
-static double waited_in(const struct tt_json *row)
-{
-    double waited = number(row, "waited");
-    return waited <= 0.15 ? 0 : waited;
-}
+double tt_bench_waited(double waited) { return waited <= 0.15 ? 0 : waited; }
+
+static double waited_in(const struct tt_json *row) { return tt_bench_waited(number(row, "waited")); }
 
 static struct tt_hidden hidden_of(const struct scaling *s, const struct tt_json *row)
 {

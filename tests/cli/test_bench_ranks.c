@@ -36,9 +36,16 @@ static void says_nothing_of_a_busy_machine(void)
     CHECK(!strcmp(hidden_at(0, 0, 0, 7, 0.6), "n/a"), "%s", hidden_at(0, 0, 0, 7, 0.6));
 }
 
+/* Ranks on all cores of a quiet machine wait for each other; what is not known stays so. */
+static void ranks_wait_for_each_other(void)
+{
+    CHECK(tt_bench_waited(0.06) == 0 && tt_bench_waited(0.47) == 0.47 && isnan(tt_bench_waited(NAN)));
+}
+
 int main(void)
 {
     TEST(says_what_can_be_known);
     TEST(says_nothing_of_a_busy_machine);
+    TEST(ranks_wait_for_each_other);
     return test_end();
 }
