@@ -116,8 +116,9 @@ for victim in 0 1 01 12 0123; do # of two ranks, or several at once of four
     for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
     for rank in $(grep -o . <<<"$victim"); do pids+=" $(of_rank "$rank" "killed-$victim ")"; done
     begin=$SECONDS
+    # Stopped first, so that none can notice another's end before its own: signals reach them one by one.
     # shellcheck disable=SC2086 # processes, or what is left of none
-    kill -9 $pids 2>/dev/null
+    kill -STOP $pids 2>/dev/null; kill -9 $pids 2>/dev/null
     wait $!
     check "rank $victim is killed: the others end within the timeout ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -le 12
     check "rank $victim is killed: exit code 7, not $(cat code)" test "$(cat code)" = 7
