@@ -81,6 +81,13 @@ static void killed_while_the_others_hang_in_the_device(void)
     for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(computes, lost, 2);
 }
 
+/* Returns when all of its threads stand still: until one of them takes the signal, the others go on. */
+static void stop_rank(int rank)
+{
+    kill(crew.pids[rank], SIGSTOP);
+    waitpid(crew.pids[rank], NULL, WUNTRACED);
+}
+
 /* Several at the same moment, rank 0 among them or not: one line of those that are left names one of them. */
 static void killed_together(void)
 {
@@ -90,7 +97,7 @@ static void killed_together(void)
         start_all(4, 20, i % 2 ? computes : trains);
         rest(1.5);
         for (int r = 3; r >= 0; r--)
-            if (gone[r]) kill(crew.pids[r], SIGSTOP); /* so that none notices the others before it is killed */
+            if (gone[r]) stop_rank(r); /* so that none notices the others before it is killed */
         for (int r = 3; r >= 0; r--)
             if (gone[r]) kill(crew.pids[r], SIGKILL);
         double from = tt_seconds();
@@ -125,7 +132,7 @@ static void stopped(void)
     for (int lost = 0; lost < 3; lost++) {
         start_all(3, TIMEOUT, trains);
         rest(1);
-        kill(crew.pids[lost], SIGSTOP);
+        stop_rank(lost);
         CHECK(others_end(lost, TIMEOUT + SLACK), "rank %d stopped", lost);
         CHECK(is_named(lost, "is gone, last heard of at step "), "%s", crew.text);
         CHECK(times("it has been silent for 2 s"), "%s", crew.text);
@@ -139,7 +146,7 @@ static void stopped_and_woken(void)
     for (int lost = 0; lost < 2; lost++) {
         start_all(3, TIMEOUT, trains);
         rest(1);
-        kill(crew.pids[lost], SIGSTOP);
+        stop_rank(lost);
         await(1 - lost);
         await(2);
         kill(crew.pids[lost], SIGCONT);
@@ -246,7 +253,7 @@ static void stopped_together(void)
 {
     start_all(3, 1, trains_a_while);
     rest(0.5);
-    for (int r = 0; r < 3; r++) kill(crew.pids[r], SIGSTOP);
+    for (int r = 0; r < 3; r++) stop_rank(r);
     rest(4);
     for (int r = 0; r < 3; r++) kill(crew.pids[r], SIGCONT);
     await_all();
