@@ -37,6 +37,12 @@ cp -r run-bytes without-state && rm without-state/step-*/state.safetensors
 expect 1 "where the weights of one are whole, name it, as without-state/step-" "$TT" generate without-state --prompt a
 expect 0 "wrote" "$TT" export without-state/step-00000006 weights-alone
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
+mkdir mine
+for out in mine mine/a/b; do # no room: it leaves no folder but those that were there
+    (ulimit -f 4; exec "$TT" import hf-bpe --out $out) >out 2>err
+    [ $? = 1 ] && grep -q "was not saved" err || fail "import without room"
+    [ -z "$(ls mine)" ] || fail "import without room leaves $(ls -R mine)"
+done
 expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
 expect 2 "there is no nothing.gguf; give the folder of a Hugging Face model, or a GGUF file" "$TT" import nothing.gguf --out new
 expect 2 "neither runs/nope nor ex/y holds a checkpoint" "$TT" export runs/nope ex/y
