@@ -264,7 +264,8 @@ static const struct tt_option training[] = {
      .help = "epochs between checkpoints; 0 = by --save-interval or the clock",
      .also = TT_NAMES("save-every-epochs", "save-every-n-epochs")},
     {"save-minutes", AT(save_minutes), TT_S_OUTPUT, T, "10", "[0, 1e6]", "X",
-     .help = "without --save-interval and --save-epochs: minutes between checkpoints, each replaced by the next; 0 = only at the end"},
+     .help = "without --save-interval and --save-epochs: minutes between checkpoints, each replaced by the next, also of a resumed run; "
+             "0 = only at the end"},
     {"keep", AT(keep), TT_S_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all",
      .also = TT_NAMES("save-total-limit")},
     {"log-interval", AT(log_interval), TT_S_OUTPUT, T, "10", "[1, 2147483648]", "N",
