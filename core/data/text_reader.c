@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/base/grow.h"
+#include "core/base/pointer.h"
 #include "core/base/stream.h"
 #include "core/base/utf8.h"
 #include "core/data/jsonl.h"
@@ -162,6 +163,7 @@ static tt_status refuse_binary(const struct tt_text_reader *r)
         {"PAR1\x15", 5, "a Parquet file", "make JSON Lines of it: python3 -c \"import pandas; "
          "pandas.read_parquet('FILE').to_json('NEW.jsonl', orient='records', lines=True)\""},
         {"GGUF\3\0\0\0", 8, "a model for llama.cpp", "make a checkpoint of it: tt import FILE --out DIR"},
+        {TT_POINTER, sizeof TT_POINTER - 1, "a pointer of Git LFS", TT_POINTER_INSTEAD},
     };
     const char *text = r->ahead.s, *path = r->paths[r->file];
     if (r->ahead.n >= 10 && !memcmp(text, "BZh", 3) && !memcmp(text + 4, "1AY&SY", 6))

@@ -87,6 +87,8 @@ static void other_files_are_named(void)
     refuses(write_bytes("a.zip", "PK\3\4....", 8), "a zip archive, not text");
     refuses(write_bytes("a.parquet", "PAR1\x15\4\x15", 7), "to_json('NEW.jsonl'");
     refuses(write_bytes("a.gguf", "GGUF\3\0\0\0\1", 9), "tt import FILE --out DIR");
+    refuses(write_text("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
+            "a.txt is a pointer of Git LFS, not text; fetch the file itself: git lfs pull");
     refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
     refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
     refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
