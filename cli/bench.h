@@ -48,7 +48,9 @@ bool tt_bench_hidden_known(const struct tt_hidden *h);
 /* "42 +- 7": how much of the communication is hidden, in percent, and how far that may be off; "not measurable" where
  * it is not known, "n/a" without communication. */
 void tt_bench_hidden(const struct tt_hidden *h, char out[48]);
-/* One of those copies: measures as a rank, and as rank 0 prints the figures as JSON. */
+/* The same table, or JSON, of what ranks found that somebody else has started. `load` is that before they began. */
+tt_status tt_bench_ranks_show(const struct tt_options *o, const struct tt_text *found, double load);
+/* One of several ranks: measures. Rank 0 prints the figures: of copies that tt bench started, as JSON for it. */
 tt_status tt_bench_as_rank(const struct tt_options *o);
 
 #endif

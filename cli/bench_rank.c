@@ -6,6 +6,7 @@
 
 #include "cli/bench.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/job/place.h"
 #include "profiling/measure/cost.h"
 #include "profiling/measure/steps.h"
@@ -16,6 +17,7 @@ struct rank {
     const struct tt_bench_options *own;
     struct tt_backend backend;
     int threads; /* of a CPU; 0 on a GPU */
+    double load; /* of the machine before it began */
     struct tt_step_times steps;
     struct tt_json_writer w;
 };
@@ -173,7 +175,14 @@ static tt_status measure(struct rank *r)
             TT_TRY(one(r, size, version));
     tt_json_end(&r->w, ']');
     tt_json_end(&r->w, '}');
-    TT_TRY(tt_text_status(&r->w.text));
+    return tt_text_status(&r->w.text);
+}
+
+/* A tt bench that has started the ranks makes the table itself. */
+static tt_status show(const struct rank *r)
+{
+    if (r->member.place.rank > 0) return TT_OK;
+    if (!tt_env(TT_STARTED)) return tt_bench_ranks_show(&r->o, &r->w.text, r->load);
     puts(r->w.text.s);
     return TT_OK;
 }
@@ -184,11 +193,7 @@ static tt_status is_wanted(const struct tt_bench_options *own, int ranks)
     char item[32];
     bool wanted = false;
     for (const char *at = own->ranks; tt_list_next(&at, ',', item, sizeof item);) wanted |= atoi(item) == ranks;
-    if (!wanted) return tt_fail(TT_USAGE, "--ranks %s, but %d were started", own->ranks, ranks);
-    if (own->profile_dir[0] && !tt_env(TT_STARTED))
-        return tt_fail(TT_USAGE, "--profile-dir is written by a tt bench that starts its ranks itself; leave it out "
-                                 "and keep what is printed, or start tt bench alone");
-    return TT_OK;
+    return wanted ? TT_OK : tt_fail(TT_USAGE, "--ranks %s, but %d were started", own->ranks, ranks);
 }
 
 static void close_rank(struct rank *r)
@@ -205,11 +210,13 @@ tt_status tt_bench_as_rank(const struct tt_options *o)
     if (!r) return tt_no_memory("the command");
     r->o = *o;
     r->own = tt_own(&r->o);
+    r->load = tt_machine_load();
     tt_status st = tt_place_find(&r->member.place);
     r->o.c.ranks = r->member.place.ranks;
     if (!st) st = tt_member_open(&r->member, &r->o);
     if (!st) st = tt_job_agree(r->member.job, is_wanted(r->own, r->member.place.ranks));
     if (!st) st = measure(r);
+    if (!st) st = tt_job_agree(r->member.job, show(r));
     st = tt_member_close(&r->member, st);
     close_rank(r);
     return st;

@@ -291,6 +291,12 @@ static tt_status write_json(const struct scaling *s)
 
 /* ---- all ---- */
 
+static tt_status show(const struct scaling *s)
+{
+    if (!s->o->c.json) print_text(s);
+    return write_json(s);
+}
+
 /* Whether that number of ranks has been measured: it gives one row, however often it is named. */
 static bool is_again(const struct scaling *s, int ranks)
 {
@@ -308,8 +314,18 @@ static tt_status run(struct scaling *s)
         if (is_again(s, atoi(item))) continue;
         TT_TRY(measure(s, atoi(item)));
     }
-    if (!s->o->c.json) print_text(s);
-    return write_json(s);
+    return show(s);
+}
+
+tt_status tt_bench_ranks_show(const struct tt_options *o, const struct tt_text *found, double load)
+{
+    struct tt_bench_options own = *(const struct tt_bench_options *)tt_own(o);
+    struct scaling s = {.o = o, .own = &own, .count = 1, .load = load};
+    snprintf(own.ranks, sizeof own.ranks, "%lld", (long long)o->c.ranks); /* of several, those that were started */
+    TT_TRY(tt_json_parse(found->s, found->n, &s.found[0]));
+    tt_status st = show(&s);
+    tt_json_free(s.found[0]);
+    return st;
 }
 
 tt_status tt_bench_ranks(const struct tt_options *o)

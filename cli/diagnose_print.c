@@ -37,8 +37,9 @@ static void print_sizes(const struct tt_diagnosis *d)
     const struct tt_config *c = d->c;
     char a[32], b[32], n[32];
     tt_format_count((double)d->parameters, n);
-    printf("model     %s parameters, %lld x %lld tokens%s, version %s\n", n, (long long)c->batch_size,
-           (long long)c->seq_len, c->grad_accum > 1 ? " a micro-batch" : " a step", tt_version_names[c->version]);
+    printf("model     %s parameters, %lld x %lld tokens %s%s, version %s\n", n, (long long)c->batch_size,
+           (long long)c->seq_len, c->grad_accum > 1 ? "a micro-batch" : "a step", d->member.job ? " of each rank" : "",
+           tt_version_names[c->version]);
     tt_format_bytes(d->need, a);
     tt_format_bytes(d->room, b);
     printf("memory    %s takes %s, %s are free%s\n", d->member.job ? "each rank" : "the run", a, b,

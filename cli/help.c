@@ -10,7 +10,8 @@ enum { WIDTH = 100, INDENT = 30 };
 
 const char tt_help_precedence[] =
     "A value comes from the option's default, the preset, the configuration of the checkpoint that is continued or "
-    "read, the --config file, and the flags; what stands later in this list wins.";
+    "read, the --config file, and the flags; what stands later in this list wins. What belongs to "
+    "the machine or to the call (--ranks, --shard, --threads, --device, --out) is not taken from a checkpoint.";
 
 /* ---- one option ---- */
 

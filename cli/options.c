@@ -38,8 +38,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",
         "Times whole training steps on random tokens, for each size and version, and prints one table. Options of the\n"
         "shape override each size's own. With --ranks it starts that many copies of itself on this machine for each\n"
-        "number. Every rank has the same batch in all rows, and on a CPU the same number of threads: --threads, or\n"
-        "the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
+        "number, or times the ranks that mpirun or srun has started. Every rank has the same batch in all rows, and on\n"
+        "a CPU the same number of threads: --threads, or the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
         "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
         "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
         "kernels: the median of six pairs or more that took turns. +- says by how much their spread may move it. Beyond\n"

@@ -269,7 +269,8 @@ static tt_status save(libtt_model *m, const char *dir)
     char folder[4096];
     int lock;
     TT_TRY(tt_folder_lock(dir, TT_LOCK_WAIT, &lock));
-    tt_status st = tt_run_save(&m->run, dir, m->run.progress.step, m->config_text.s, getcwd(folder, sizeof folder));
+    tt_status st = tt_run_save(&m->run, dir, m->run.progress.step, m->config_text.s, getcwd(folder, sizeof folder),
+                               false);
     tt_folder_unlock(&lock);
     return st;
 }

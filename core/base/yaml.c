@@ -64,7 +64,8 @@ static tt_status flow_next(struct yaml_reader *r, char close)
     if (*r->p == ',')
         r->p++;
     else if (at_end(r->p))
-        return yaml_fail(r, "the %s is not closed with %c in this line", what, close);
+        return yaml_fail(r, "the %s is not closed with %c in this line; write it in one, as jq -c does with JSON",
+                         what, close);
     else if (*r->p != close)
         return yaml_fail(r, "expected , or %c in the %s; quote the item if more belongs to it", close, what);
     skip_spaces(r);

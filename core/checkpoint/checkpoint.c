@@ -88,7 +88,8 @@ static tt_status write_tokenizer(const char *folder, const struct tt_tokenizer *
 
 static tt_status write_folder(const char *folder, const struct tt_checkpoint *c)
 {
-    struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config, .folder = (char *)c->folder};
+    struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config, .folder = (char *)c->folder,
+                            .timed = c->timed};
     TT_TRY(write_tensors(folder, "model.safetensors", c, (const float *[]){c->w}, c->parts, (const char *[]){""}, 1,
                          &m));
     TT_TRY(write_tensors(folder, "state.safetensors", c, (const float *[]){c->m, c->v}, c->parts + 1,
@@ -198,6 +199,37 @@ static void tidy(const char *dir, int64_t saved, int64_t keep)
     free(l.items);
     if (keep > 0) remove_beyond(dir, saved, keep);
 }
+
+static bool is_timed(const char *dir, int64_t step)
+{
+    struct tt_manifest m = {0};
+    char *path = tt_checkpoint_path(dir, step, TT_CHECKPOINT_COMPLETE);
+    tt_status st = path ? tt_manifest_read(path, &m) : tt_no_memory("a checkpoint");
+    bool timed = !st && m.timed;
+    tt_status_free(st);
+    tt_manifest_free(&m);
+    free(path);
+    return timed;
+}
+
+bool tt_checkpoint_continue_timed(const char *dir, int64_t step)
+{
+    struct tt_checkpoint_list l;
+    bool timed = false;
+    tt_status_free(tt_checkpoint_list(dir, &l));
+    for (int i = 0; i < l.n; i++) {
+        const struct tt_checkpoint_entry *e = &l.items[i];
+        if (e->kind != TT_CHECKPOINT_COMPLETE || e->step > step || !is_timed(dir, e->step)) continue;
+        if (e->step == step)
+            timed = true;
+        else
+            discard(dir, e->step, TT_CHECKPOINT_COMPLETE);
+    }
+    free(l.items);
+    return timed;
+}
+
+/* ---- saving ---- */
 
 /* Rank 0 creates the temporary folder and renames it at the end. In between, rank 0 alone or all ranks write into it.
  * Each rank returns its own status. */

@@ -5,7 +5,8 @@
  *                       row the number of choices and the step of the latest
  *   scales.safetensors  with --fp8-scaling delayed: the scales of 8-bit factors, and the magnitudes they come from
  *   tokenizer.json      when the data has one
- *   checkpoint.json     step, position in the data, configuration, size and CRC-32 of each file, and its own CRC-32
+ *   checkpoint.json     step, position in the data, configuration, whether the clock saved it, size and CRC-32 of each
+ *                       file, and its own CRC-32
  * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state
  * gives the same bytes. */
 #ifndef TT_CHECKPOINT_H
@@ -81,6 +82,7 @@ struct tt_checkpoint {
     struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
     float *scales; /* of 8-bit factors and their history, TT_FP8_APART + TT_FP8_HISTORY times scale_count; or NULL */
     int64_t scale_count;
+    bool timed; /* on save: by the clock, so it is kept only until the next */
     bool scales_found; /* on load: the checkpoint has them */
     struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
                            sharded arrays */
@@ -94,6 +96,10 @@ tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int
 
 /* Removes the checkpoint of that step, if there is one. A crash leaves all of it or nothing. */
 void tt_checkpoint_remove(const char *dir, int64_t step);
+
+/* For a run that goes on from `step`: whether that checkpoint was saved by the clock. Removes older ones that were,
+ * which a kill between saving one and removing the one before may have left. */
+bool tt_checkpoint_continue_timed(const char *dir, int64_t step);
 
 /* Finds the newest (by step) undamaged checkpoint in dir. *path is malloc'd, or NULL when there is none. TT_DAMAGED
  * when all are damaged. `warn` is called with one line for each damaged one that is skipped. If one cannot be read (no

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/grow.h"
+#include "core/base/pointer.h"
 
 enum {
     MAX_HEAD = 512 << 20, /* bytes before the data: a vocabulary of a million tokens has some 50 MB */
@@ -293,6 +294,7 @@ static tt_status read_head(struct tt_gguf *g)
     uint32_t version;
     uint64_t tensors, values;
     if (g->file_size >= 4) TT_TRY(take(g, magic, sizeof magic));
+    if (memcmp(magic, "GGUF", 4)) TT_TRY(tt_refuse_pointer(g->path));
     if (memcmp(magic, "GGUF", 4))
         return tt_fail(TT_USAGE, "%s is not a GGUF file; give one, or the folder of a Hugging Face model", g->path);
     TT_TRY(take_u32(g, &version));

@@ -71,6 +71,7 @@ tt_status tt_manifest_write(const char *folder, const struct tt_manifest *m)
     put_progress(&w, &m->progress);
     tt_json_put_string(&w, "config", m->config ? m->config : "");
     if (m->folder) tt_json_put_string(&w, "folder", m->folder);
+    if (m->timed) tt_json_put_bool(&w, "timed", true);
     put_files(&w, m);
     char tail[TAIL + 1], *path = NULL;
     tail_for(tt_crc32(0, w.text.s, w.text.n), tail);
@@ -154,6 +155,8 @@ static tt_status get_manifest(const struct tt_json *j, struct tt_manifest *m)
     const char *config = tt_json_string(j, "config", NULL);
     if (!config) return damaged("it has no configuration");
     const char *folder = tt_json_string(j, "folder", NULL);
+    const struct tt_json *timed = tt_json_get(j, "timed"); /* absent where it was not, and in older checkpoints */
+    m->timed = timed && timed->type == TT_JSON_BOOL && timed->boolean;
     m->config = strdup(config);
     m->folder = folder ? strdup(folder) : NULL;
     return m->config && (m->folder || !folder) ? TT_OK : tt_no_memory("a checkpoint");

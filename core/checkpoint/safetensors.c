@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/json.h"
+#include "core/base/pointer.h"
 
 enum { MAX_HEADER = 100000000 }; /* the limit of the reference implementation */
 
@@ -151,6 +152,7 @@ static tt_status read_header(struct tt_safetensors *s, uint64_t file_size)
     uint64_t n;
     if (file_size < 8) return damaged(s, "it is shorter than 8 bytes");
     TT_TRY(read_at(s, 0, &n, 8));
+    if (n > MAX_HEADER) TT_TRY(tt_refuse_pointer(s->path));
     if (n > MAX_HEADER) return damaged(s, "its header claims to be larger than 100 MB");
     if (n > file_size - 8) return damaged(s, "its header ends after the end of the file");
     s->data_start = 8 + n;

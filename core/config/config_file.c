@@ -9,6 +9,7 @@
 #include "core/base/terminal.h"
 #include "core/base/yaml.h"
 #include "core/config/inside.h"
+#include "core/config/rope_scaling.h"
 
 /* What is being read. */
 struct reading {
@@ -139,6 +140,16 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
 
 static bool is_type(const struct tt_yaml *y) { return !strcmp(y->key, "type") || !strcmp(y->key, "rope_type"); }
 
+/* Numbers of a scaling beside the type default say nothing, as in transformers; another key may mean something. */
+static tt_status join_default(const struct tt_yaml *map, struct tt_text *out)
+{
+    for (const struct tt_yaml *y = map->first; y; y = y->next)
+        if (!is_type(y) && !tt_rope_number_named(y->key, strlen(y->key)))
+            return tt_fail(TT_USAGE, "is of type default, which has no %s; leave it out", y->key);
+    tt_text_puts(out, "");
+    return TT_OK;
+}
+
 /* {type: linear, factor: 4} is linear,factor=4. The type may come by both names, as in config.json of transformers. */
 static tt_status join_map(const struct tt_yaml *map, struct tt_text *out)
 {
@@ -150,7 +161,8 @@ static tt_status join_map(const struct tt_yaml *map, struct tt_text *out)
         if (is_type(y)) type = y->text;
     }
     if (!type) return tt_fail(TT_USAGE, "needs a type and its numbers, like {type: linear, factor: 4}");
-    tt_text_puts(out, strcmp(type, "default") ? type : "");
+    if (!strcmp(type, "default")) return join_default(map, out);
+    tt_text_puts(out, type);
     for (const struct tt_yaml *y = map->first; y; y = y->next)
         if (!is_type(y)) tt_text_printf(out, ",%s=%s", y->key, y->text);
     return TT_OK;

@@ -60,7 +60,7 @@ static tt_status set_type(const char *word, struct tt_rope_scaling *out)
                              "numbers, like linear,factor=4", word);
 }
 
-static const struct tt_rope_number *find_number(const char *name, size_t length)
+const struct tt_rope_number *tt_rope_number_named(const char *name, size_t length)
 {
     for (int i = 0; i < tt_rope_number_count; i++)
         if (!strncmp(name, tt_rope_numbers[i].key, length) && !tt_rope_numbers[i].key[length])
@@ -89,7 +89,7 @@ static tt_status set_number(const char *word, struct tt_rope_scaling *out)
     if (!equals || end == equals + 1 || *end || !isfinite(value))
         return tt_fail(TT_USAGE, "\"%s\" is not of the form factor=4", word);
     size_t length = (size_t)(equals - word);
-    const struct tt_rope_number *n = find_number(word, length);
+    const struct tt_rope_number *n = tt_rope_number_named(word, length);
     if (!n) return no_such_number(word, length, out->type);
     double *to = tt_rope_number_at(out, n);
     if (value == 0) return out_of_range(n, value);

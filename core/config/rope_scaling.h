@@ -46,6 +46,8 @@ static inline double *tt_rope_number_at(struct tt_rope_scaling *s, const struct 
     return (double *)((char *)s + n->offset);
 }
 
+const struct tt_rope_number *tt_rope_number_named(const char *name, size_t length); /* NULL when there is none */
+
 /* "" is the default type. */
 tt_status tt_rope_scaling_read(const char *text, struct tt_rope_scaling *out);
 tt_status tt_rope_scaling_check(const char *text);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/base/grow.h"
+#include "core/base/pointer.h"
 #include "core/base/stream.h"
 #include "core/base/utf8.h"
 #include "core/data/jsonl.h"
@@ -149,6 +150,11 @@ static tt_status refuse_utf16(const struct tt_text_reader *r)
                              ">NEW", path, bits, bits);
 }
 
+static bool has_at(const struct tt_text_reader *r, size_t at, const char *bytes, size_t n)
+{
+    return r->ahead.n >= at + n && !memcmp(r->ahead.s + at, bytes, n);
+}
+
 /* By its first bytes, which no text begins with. */
 static tt_status refuse_binary(const struct tt_text_reader *r)
 {
@@ -162,12 +168,17 @@ static tt_status refuse_binary(const struct tt_text_reader *r)
         {"PAR1\x15", 5, "a Parquet file", "make JSON Lines of it: python3 -c \"import pandas; "
          "pandas.read_parquet('FILE').to_json('NEW.jsonl', orient='records', lines=True)\""},
         {"GGUF\3\0\0\0", 8, "a model for llama.cpp", "make a checkpoint of it: tt import FILE --out DIR"},
+        {"%PDF-", 5, "a PDF", "make text of it: pdftotext FILE NEW.txt"},
+        {TT_POINTER, sizeof TT_POINTER - 1, "a pointer of Git LFS", TT_POINTER_INSTEAD},
     };
-    const char *text = r->ahead.s, *path = r->paths[r->file];
-    if (r->ahead.n >= 10 && !memcmp(text, "BZh", 3) && !memcmp(text + 4, "1AY&SY", 6))
+    enum { MAGIC_OF_TAR = 257 }; /* behind name, mode, owner, size, time, checksum, kind and link */
+    const char *path = r->paths[r->file];
+    if (has_at(r, MAGIC_OF_TAR, "ustar", 5) && memchr(r->ahead.s, 0, MAGIC_OF_TAR))
+        return tt_fail(TT_USAGE, "%s is a tar archive, not text; unpack it: tar -xf FILE", path);
+    if (has_at(r, 0, "BZh", 3) && has_at(r, 4, "1AY&SY", 6))
         return tt_fail(TT_USAGE, "%s is packed with bzip2, not text; unpack it: bzip2 -dc FILE >NEW", path);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (r->ahead.n >= kinds[i].n && !memcmp(text, kinds[i].bytes, kinds[i].n))
+        if (has_at(r, 0, kinds[i].bytes, kinds[i].n))
             return tt_fail(TT_USAGE, "%s is %s, not text; %s", path, kinds[i].what, kinds[i].instead);
     return TT_OK;
 }

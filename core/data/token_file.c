@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/pointer.h"
 #include "core/config/config.h"
 #include "core/data/data.h"
 
@@ -94,6 +95,7 @@ static tt_status truncated_header(const char *path, int64_t size)
 
 static tt_status wrong_magic(const char *path, int32_t magic)
 {
+    TT_TRY(tt_refuse_pointer(path));
     return tt_fail(TT_USAGE,
                    "%s begins with %d, not with the magic number of a token file (%d: uint16, %d: uint32); make "
                    "it with 'tt data', or rename it if it is text",

@@ -114,9 +114,9 @@ static void remove_timed(struct loop *l, int64_t step)
 }
 
 /* What the device holds must be the run after that step. */
-static tt_status save_now(struct loop *l, int64_t step)
+static tt_status save_now(struct loop *l, int64_t step, bool timed)
 {
-    tt_status st = tt_run_save(l->r, l->c->out, step, l->t->config_text, l->t->folder);
+    tt_status st = tt_run_save(l->r, l->c->out, step, l->t->config_text, l->t->folder, timed);
     if (!st) {
         l->saved = step;
         remove_timed(l, step);
@@ -158,7 +158,7 @@ static tt_status stop_before_bad(struct loop *l)
     bool there = tt_is_dir(path);
     TT_TRY(tt_job_share(l->r->job, &there, sizeof there));
     if (!there)
-        TT_TRY(tt_context(save_now(l, bad - 1),
+        TT_TRY(tt_context(save_now(l, bad - 1, false),
                           "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
     return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run "
                               "before it is saved as %s. Lower --learning-rate, or go past such steps: %s --on-nan "
@@ -168,18 +168,18 @@ static tt_status stop_before_bad(struct loop *l)
 /* ---- checkpoints during the run and at its end ---- */
 
 /* Waits for all metrics first: they say whether the weights are finite. */
-static tt_status save(struct loop *l, int64_t step)
+static tt_status save(struct loop *l, int64_t step, bool timed)
 {
     if (!l->c->out[0] || l->saved == step) return TT_OK;
     TT_TRY(tt_meter_finish(&l->meter, step));
-    return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
+    return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step, timed);
 }
 
 /* If a checkpoint cannot be saved before the end, training continues and tries again at the next one: stopping would
  * lose the steps since the last checkpoint for certain. */
-static tt_status save_or_go_on(struct loop *l, int64_t step)
+static tt_status save_or_go_on(struct loop *l, int64_t step, bool timed)
 {
-    tt_status st = save(l, step);
+    tt_status st = save(l, step, timed);
     if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
     l->r->together = false;
@@ -191,7 +191,7 @@ static tt_status save_or_go_on(struct loop *l, int64_t step)
 static tt_status save_timed(struct loop *l, int64_t step)
 {
     double begun = tt_seconds();
-    TT_TRY(save_or_go_on(l, step));
+    TT_TRY(save_or_go_on(l, step, true));
     if (l->saved == step) l->timed = step;
     set_save_time(l, tt_seconds() - begun);
     return TT_OK;
@@ -202,7 +202,7 @@ static tt_status save_timed(struct loop *l, int64_t step)
 static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 {
     if (!l->c->out[0] || step == l->first || l->r->job) return why;
-    tt_status st = save(l, step);
+    tt_status st = save(l, step, false);
     if (tt_meter_stops(&l->meter)) {
         tt_status_free(why);
         return st;
@@ -249,7 +249,7 @@ static tt_status after_step(struct loop *l, int64_t step)
         tt_status st = validate(l, step);
         if (st) return save_and_fail(l, step, st);
     }
-    if (!last && save_due(l, step)) TT_TRY(save_or_go_on(l, step));
+    if (!last && save_due(l, step)) TT_TRY(save_or_go_on(l, step, false));
     return !last && l->decided & SAVE ? save_timed(l, step) : TT_OK;
 }
 
@@ -265,7 +265,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
     TT_TRY(tt_meter_finish(&l->meter, *step));
     if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
     if (l->c->val_interval <= 0) TT_TRY(note_gradients(l, *step));
-    return save(l, *step);
+    return save(l, *step, false);
 }
 
 static tt_status open_loop(struct loop *l)
@@ -298,7 +298,8 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     int64_t step = l.first;
     l.epochs = tt_epochs_of(l.c, r->data, &r->progress);
     l.saved = l.first > 0 ? l.first : -1;
-    l.timed = -1;
+    bool goes_on = l.first > 0 && l.c->out[0] && tt_job_leads(r->job);
+    l.timed = goes_on && tt_checkpoint_continue_timed(l.c->out, l.first) ? l.first : -1;
     set_save_time(&l, 0);
     tt_stop_catch();
     double start = tt_seconds();

@@ -119,11 +119,13 @@ tt_status tt_run_evaluate(struct tt_run *r, struct tt_evaluation *out)
     return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, r->job, out);
 }
 
-tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder)
+tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder,
+                      bool timed)
 {
     TT_TRY(tt_save_progress(r->engine, step, tt_step_rows(r->config), &r->progress));
     struct tt_checkpoint c = {.progress = r->progress, .config = config, .folder = folder, .params = r->params,
-                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : r->tokenizer, .job = r->job};
+                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : r->tokenizer, .job = r->job,
+                              .timed = timed};
     tt_job_busy(r->job);
     return tt_save(r->engine, dir, &c, r->config->keep);
 }

@@ -68,8 +68,9 @@ tt_status tt_run_evaluate(struct tt_run *r, struct tt_evaluation *out);
 
 /* With all ranks, and with the same outcome on each: a checkpoint in `dir` of the run after that step, which is the
  * last one whose update was applied. `config` is its configuration as text, `folder` what paths in it are relative
- * to; both may be NULL. */
-tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder);
+ * to; both may be NULL. `timed`: by the clock. */
+tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder,
+                      bool timed);
 
 /* Also after a failure, and when it was never started. The session and the data are the caller's. */
 void tt_run_close(struct tt_run *r);

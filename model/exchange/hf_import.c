@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/pointer.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
@@ -28,6 +29,7 @@ static tt_status read_json(const char *dir, const char *name, struct tt_json **o
     *out = NULL;
     if (asprintf(&path, "%s/%s", dir, name) < 0) return tt_no_memory("an imported model");
     tt_status st = tt_file_read(path, JSON_LIMIT, &text, &n);
+    if (!st) st = tt_refuse_pointer(path);
     if (!st) st = tt_context(tt_json_parse(text, n, out), "%s is damaged", path);
     free(text);
     free(path);

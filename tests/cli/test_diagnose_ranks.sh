@@ -50,6 +50,7 @@ diagnose 3 weights
 if on_cpu && has mpirun; then
     # shellcheck disable=SC2086
     timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" diagnose $shape --quick >out 2>err
+    check "a step is said to be that of a rank" grep -q "^model .*, 4 x 16 tokens a step of each rank, version" out
     for words in "^ranks +2 by Open MPI" "size +count +type +time +algbw +busbw" "^  all_reduce +65536 +16384 +float" \
         "^pairs +slowest: ranks 0 \\(.*\\) and 1 \\(.*GB/s; 1 measured" "^comm\\. +a rank sends"; do shows "$words"; done
     check "rank 0 alone prints" test "$(grep -c '^device' out)" = 1

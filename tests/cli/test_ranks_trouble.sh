@@ -109,8 +109,12 @@ if on_cpu && has mpirun; then
     timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 1,4 >"$dir/out" 2>"$dir/err"
     check "bench, too" test "$(grep -c '^tt: --ranks 1,4, but 2 were started' "$dir/err")" = 1
     # shellcheck disable=SC2086 # words
-    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 2 --profile-dir figures >"$dir/out" 2>"$dir/err"
-    check "a folder that nobody would write is refused" test "$(grep -c '^tt: --profile-dir is written by' "$dir/err")" = 1
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --versions flash $shape --ranks 1,2 --repeats 1 \
+        --warmup 1 --profile-dir figures >"$dir/out" 2>"$dir/err" || fail "bench started by hand"
+    check "bench shows its table" grep -q '^size  *version  *ranks  *median ms' "$dir/out"
+    check "with the ranks that there are" test "$(grep -c ' flash  *[0-9]* ' "$dir/out")" = "$(grep -c ' flash  *2 ' "$dir/out")"
+    check "once, and not what ranks tell each other" test "$(grep -c '^size\|{' "$dir/out")" = 1
+    check "and writes the folder" grep -q '"ranks": "2"' figures/ranks.json
     by_hand : --comm-file meet --out met || fail "--comm-file"
     check "the file of the rendezvous is gone" test ! -e meet
     # shellcheck disable=SC2016

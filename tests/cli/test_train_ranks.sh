@@ -81,6 +81,7 @@ for ranks in 1 2 3; do
     rm -r "to-$ranks/step-00000012"
     train "to-$ranks" --ranks $ranks --resume auto || fail "what 2 ranks saved does not go on with $ranks"
     check "it goes on from step 6 with $ranks" grep -q 'step-00000006, 6 of 12 steps done' "$dir/out"
+    [ $ranks = 1 ] || check "and shards what it is told to, not what 2 ranks did" grep -q "^ranks   $ranks by .*; shard none;" "$dir/out"
     check "and comes to the same losses with $ranks" near "to-$ranks" one 5e-5
 done
 check "continued with the same ranks, the same bits" same to-2/step-00000012 two-optimizer/step-00000012

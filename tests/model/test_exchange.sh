@@ -36,7 +36,23 @@ expect 2 "model.gguf is a model for llama.cpp" "$TT" generate model.gguf --promp
 cp -r run-bytes without-state && rm without-state/step-*/state.safetensors
 expect 1 "where the weights of one are whole, name it, as without-state/step-" "$TT" generate without-state --prompt a
 expect 0 "wrote" "$TT" export without-state/step-00000006 weights-alone
+pointer=$(printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n')
+for file in config.json model.safetensors tokenizer.json; do # a clone without Git LFS
+    rm -rf cloned && cp -r hf-bpe cloned && echo "$pointer" >cloned/$file
+    expect 2 "$file is a pointer of Git LFS; fetch the file itself: git lfs pull" "$TT" import cloned --out from-pointers
+done
+for file in pointer.gguf pointer.bin pointer.json; do echo "$pointer" >$file; done
+expect 2 "pointer.gguf is a pointer of Git LFS" "$TT" import pointer.gguf --out from-pointers
+expect 2 "pointer.bin is a pointer of Git LFS" "$TT" train $tiny --data pointer.bin --out from-pointers
+expect 2 "pointer.json is a pointer of Git LFS" "$TT" data text.txt --tokenizer pointer.json --out from-pointers
+[ ! -e from-pointers ] || fail "pointers leave $(ls -R from-pointers)"
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
+mkdir mine
+for out in mine mine/a/b; do # no room: it leaves no folder but those that were there
+    (ulimit -f 4; exec "$TT" import hf-bpe --out $out) >out 2>err
+    [ $? = 1 ] && grep -q "was not saved" err || fail "import without room"
+    [ -z "$(ls mine)" ] || fail "import without room leaves $(ls -R mine)"
+done
 expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
 expect 2 "there is no nothing.gguf; give the folder of a Hugging Face model, or a GGUF file" "$TT" import nothing.gguf --out new
 expect 2 "neither runs/nope nor ex/y holds a checkpoint" "$TT" export runs/nope ex/y

@@ -15,6 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/pointer.h"
 #include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
@@ -173,6 +174,7 @@ tt_status tt_tokenizer_load(const char *path, struct tt_tokenizer **out)
     char *text;
     size_t size;
     struct tt_json *j = NULL;
+    TT_TRY(tt_refuse_pointer(path));
     TT_TRY(tt_file_read(path, LIMIT, &text, &size));
     tt_status st = tt_json_parse(text, size, &j);
     if (!st) st = with_about(path, &j);

@@ -135,6 +135,7 @@ static void refused(void)
     refuses("a: >\n  text\n", "block scalars");
     refuses("a: {b: 1\n", "the map is not closed with }");
     refuses("a: {b: 1,\n  c: 2}\n", "the map is not closed with }");
+    refuses("{\n  \"b\": 1\n}\n", "line 1: the map is not closed with } in this line; write it in one, as jq -c does");
     refuses("a: {b: 1]\n", "expected , or }");
     refuses("a: [b, {c: 1]}\n", "expected , or }");
     refuses("a: {b}\n", "the key b has no \": \"");

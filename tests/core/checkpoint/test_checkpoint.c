@@ -248,6 +248,25 @@ static void never_removes_the_one_just_saved(void)
     CHECK(!tt_is_dir(at(1, "back/step-00000010")) && tt_is_dir(at(1, "back/step-00000040")));
 }
 
+/* Steps 2 and 3 by the clock, killed before 2 was removed. */
+static void continues_what_the_clock_saved(void)
+{
+    struct arenas a;
+    fill(&a, 1);
+    for (int64_t step = 1; step <= 3; step++) {
+        struct tt_checkpoint c = checkpoint_of(&a, step);
+        c.timed = step > 1;
+        CHECK_OK(tt_checkpoint_save(at(0, "clock"), &c, 0));
+    }
+    CHECK(!tt_checkpoint_continue_timed(at(0, "clock"), 1) && entries(at(0, "clock")) == 3);
+    CHECK(tt_checkpoint_continue_timed(at(0, "clock"), 3));
+    CHECK(tt_is_dir(at(1, "clock/step-00000001")) && !tt_is_dir(at(2, "clock/step-00000002")));
+    CHECK(tt_is_dir(at(1, "clock/step-00000003")) && entries(at(0, "clock")) == 2);
+    CHECK_OK(save(at(0, "clock"), 3, 1, 0));
+    CHECK(!tt_checkpoint_continue_timed(at(0, "clock"), 3) && entries(at(0, "clock")) == 2);
+    CHECK(!tt_checkpoint_continue_timed(at(0, "no-such-run"), 3));
+}
+
 /* One bit of a float tells nothing to a look at the sizes. */
 static void sets_damaged_ones_aside(void)
 {
@@ -406,6 +425,7 @@ int main(void)
     TEST(names_what_does_not_fit);
     TEST(keeps_the_newest);
     TEST(never_removes_the_one_just_saved);
+    TEST(continues_what_the_clock_saved);
     TEST(sets_damaged_ones_aside);
     TEST(replaces_the_same_step);
     TEST(clears_up_after_crashes);

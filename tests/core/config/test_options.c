@@ -258,6 +258,9 @@ static void files_of_others_are_read(void)
     CHECK_OK(tt_options_apply_yaml(&o, "model:\n  rope_scaling:\n    factor: 4\n    max_position_embeddings: 64\n"
                                        "    rope_type: dynamic\n", TT_FROM_FILE));
     CHECK(strcmp(o.c.rope_scaling, "dynamic,factor=4,max_position_embeddings=64") == 0, "%s", o.c.rope_scaling);
+    CHECK_OK(tt_options_apply_yaml(&o, "rope_scaling: {rope_type: default, factor: 2}", TT_FROM_FILE));
+    CHECK(!o.c.rope_scaling[0], "%s", o.c.rope_scaling);
+    CHECK_OK(tt_options_apply_yaml(&o, "rope_scaling: {type: linear, factor: 2}", TT_FROM_FILE));
     CHECK_OK(tt_options_apply_yaml(&o, "rope_scaling: null", TT_FROM_FILE));
     CHECK(!o.c.rope_scaling[0]);
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--device auto --precision bfloat16"));
@@ -317,6 +320,7 @@ static void files_are_checked(void)
         {"rope-scaling: {factor: 2}", "needs a type"},
         {"rope-scaling: {type: linear, rope_type: yarn}", "two types, linear and yarn"},
         {"rope-scaling: {type: linear, factor: [2]}", "one value for factor"},
+        {"rope-scaling: {type: default, rope_theta: 5e5}", "of type default, which has no rope_theta; leave it out"},
         {"rope-scaling: {type: linear, size: 2}", "no number \"size\"; it has factor"},
         {"fuse: [\"qkv,norm\"]", "separator"},
     };

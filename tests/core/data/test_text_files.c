@@ -85,8 +85,18 @@ static void other_files_are_named(void)
     refuses(write_bytes("a.jsonl.bz2", "BZh91AY&SY....", 14), "a.jsonl.bz2 is packed with bzip2, not text; unpack it");
     refuses(write_bytes("a.xz", "\xfd" "7zXZ\0..", 8), "xz -dc FILE >NEW");
     refuses(write_bytes("a.zip", "PK\3\4....", 8), "a zip archive, not text");
+    char tar[512] = "book.txt";
+    memcpy(tar + 257, "ustar", 6);
+    refuses(write_bytes("a.tar", tar, sizeof tar), "a.tar is a tar archive, not text; unpack it: tar -xf FILE");
+    memset(tar, 'x', sizeof tar);
+    memcpy(tar + 257, "ustar", 5);
+    tar[sizeof tar - 1] = 0;
+    READS(write_text("tar.txt", tar), tar);
+    refuses(write_text("a.pdf", "%PDF-1.7\n"), "a.pdf is a PDF, not text; make text of it: pdftotext");
     refuses(write_bytes("a.parquet", "PAR1\x15\4\x15", 7), "to_json('NEW.jsonl'");
     refuses(write_bytes("a.gguf", "GGUF\3\0\0\0\1", 9), "tt import FILE --out DIR");
+    refuses(write_text("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
+            "a.txt is a pointer of Git LFS, not text; fetch the file itself: git lfs pull");
     refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
     refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
     refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
