@@ -227,6 +227,35 @@ static void gives_reasons(void)
     tt_yaml_free(slips);
 }
 
+/* A percentage as a fraction, a sign, a reciprocal, also as they are rounded; of small counts all are chance. */
+static void names_slips_that_fit(void)
+{
+    static const struct {
+        const char *answer, *unit;
+        double tolerance, slack;
+        const char *given, *says; /* NULL: that it is too small or too large, and nothing else */
+    } cases[] = {{"1.12 * step.seconds", "%", 0.05, 0.2, "0.003", "not a fraction"}, /* 0.28 */
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "0.0028", "not a fraction"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.28 %", "the sign"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.4", NULL},
+                 {"32 * step.seconds", "%", 0.05, 0, "0.1", NULL}, /* 8 */
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.31", "reciprocal"}, /* 3.18 */
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.3145", "reciprocal"},
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.28", NULL},
+                 {"step.kernels / 20", NULL, 0, 0, "4", NULL}, /* 2 */
+                 {"step.kernels / 20", NULL, 0, 0, "1", NULL},
+                 {"step.kernels", NULL, 0, 0, "80", "factor 2"}};
+    struct tt_mark m;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = cases[i].answer, .unit = cases[i].unit,
+                                .tolerance = cases[i].tolerance, .slack = cases[i].slack};
+        CHECK(judge(q, cases[i].given, &m) == TT_MARK_WRONG && strstr(m.reason, cases[i].says ? cases[i].says
+                                                                                             : "for this run"),
+              "%s: %s", cases[i].given, m.reason);
+    }
+}
+
 /* 39 - 2 waits are the figure of another run by chance; 3900 - 200 are not. */
 static void small_differences_are_chance(void)
 {
@@ -432,6 +461,7 @@ int main(void)
     TEST(judges_words);
     TEST(reads_letters);
     TEST(gives_reasons);
+    TEST(names_slips_that_fit);
     TEST(small_differences_are_chance);
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
