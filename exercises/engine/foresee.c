@@ -59,7 +59,8 @@ static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const ch
     tt_exercise_take(&second, &b);
     if (right[0] && tt_exercise_number(q, &a, &x[0]) && tt_exercise_number(q, &b, &x[1])) return true;
     snprintf(reason, sizeof reason, "\"%.80s\": write two numbers, %s", m->given, how);
-    tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+    const char *why = a.reason[0] ? a.reason : b.reason;
+    tt_exercise_because(m, TT_MARK_UNKNOWN, right[0] && why[0] ? why : reason);
     return false;
 }
 

@@ -95,7 +95,7 @@ static void as_written(const struct tt_question *q, const struct tt_slip *slip, 
             tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
         return;
     }
-    if (mark->kind == TT_MARK_UNKNOWN && !slip->broken) return;
+    if ((mark->kind == TT_MARK_UNKNOWN || q->kind == TT_ASK_TRUTH) && !slip->broken) return; /* yes is no other word */
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
 }
 

@@ -35,6 +35,29 @@ double tt_exercise_scale(const char *letter)
     return 0;
 }
 
+/* "4,190,464": without its marks. One mark alone may be a decimal comma, and stays. */
+static const char *without_marks(const char *given, char *out, size_t size)
+{
+    const char *s = given + strspn(given, "0123456789");
+    int marks = 0;
+    for (; s - given <= 3 + 4 * marks && *s == ',' && strspn(s + 1, "0123456789") == 3; s += 4) marks++;
+    if (marks < 2 || s == given) return given;
+    size_t n = 0;
+    for (const char *c = given; *c && n + 1 < size; c++)
+        if (*c != ',' || c >= s) out[n++] = *c;
+    out[n] = 0;
+    return out;
+}
+
+/* Nothing or the unit, another one of the same kind, or a letter for thousands where there is none. */
+static bool scale_by(const struct tt_question *q, const char *behind, double *x)
+{
+    double scale = is_unit(q, behind) ? 1 : q->unit ? tt_exercise_convert(behind, q->unit) : NAN;
+    if (!q->unit && *behind && !behind[1] && tt_exercise_scale(behind) > 0) scale = tt_exercise_scale(behind);
+    if (isfinite(scale)) *x *= scale;
+    return isfinite(scale);
+}
+
 /* "0.8 % less": the unit is there, and a word after it. */
 static bool has_unit_first(const struct tt_question *q, const char *text)
 {
@@ -68,16 +91,12 @@ static const char *behind_word(const struct tt_question *q, const char *given)
 
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
-    char *end, reason[300];
-    const char *given = behind_word(q, m->given);
+    char *end, reason[300], plain[64];
+    const char *given = without_marks(behind_word(q, m->given), plain, sizeof plain);
     *out = strtod(given, &end);
     bool number = isfinite(*out) && is_decimal(given, end);
     while (*end == ' ') end++;
-    if (number && is_unit(q, end)) return true;
-    if (number && !q->unit && tt_exercise_scale(end) && !end[1]) {
-        *out *= tt_exercise_scale(end);
-        return true;
-    }
+    if (number && scale_by(q, end, out)) return true;
     if (number && *end == ',')
         snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark",
                  m->given);

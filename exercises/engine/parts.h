@@ -64,6 +64,9 @@ struct tt_quoted {
 /* The unit that the text begins with; NULL: none that is known. */
 const struct tt_unit *tt_exercise_unit(const char *text);
 
+/* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
+double tt_exercise_convert(const char *from, const char *to);
+
 /* The next one from *at on, which is left behind it; false: there is none. */
 bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
