@@ -226,7 +226,7 @@ static void with_its_word(const struct tt_formula_value *v, char *word, size_t s
 static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
                         struct tt_mark *m)
 {
-    char word[600];
+    char word[TT_ANSWER];
     snprintf(word, sizeof word, "%s", m->given);
     without_shape(word);
     with_its_word(v, word, sizeof word);

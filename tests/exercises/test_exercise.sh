@@ -181,6 +181,15 @@ for question in parameters starts_at_chance kernels largest_group gemm_percent; 
 answer real first_idea "\"all $kernels kernels: each is short\""
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
+# a long answer is read to its end, or is said to be too long
+words=$(printf 'and so on %.0s' {1..150})
+answer real first_idea "$words all $kernels kernels"
+"$TT" exercise check 1 real >out 2>err
+marked right first_idea
+answer real first_idea "all $kernels kernels $words $words"
+expect 6 "first_idea             it is too long: write it with less than 2000 characters" "$TT" exercise check 1 real
+answer real first_idea "all $kernels kernels: $words $words"
+expect 6 "first_idea             it is too long" "$TT" exercise check 1 real
 answer real first_idea "MFU #1 is not all"
 expect 6 "first_idea             what follows the # is not read; write it all in quotes" "$TT" exercise check 1 real
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
