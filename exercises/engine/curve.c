@@ -52,6 +52,13 @@ static tt_status read_curve(const char *folder, const char *run, struct curve *c
     return st;
 }
 
+static double largest_of(const struct curve *c)
+{
+    double most = NAN;
+    for (int i = 0; i < c->n; i++) most = fmax(most, c->losses[i]);
+    return most;
+}
+
 static double last_of(const struct curve *c) { return c->n ? c->losses[c->n - 1] : NAN; }
 
 static double apart(const struct curve *a, const struct curve *b)
@@ -74,7 +81,8 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
             {last_of(&c[0]), last_of(&c[1])},
             {c[0].mean - c[0].floor, c[1].mean - c[1].floor},
             {100 * (c[0].mean / c[0].floor - 1), 100 * (c[1].mean / c[1].floor - 1)},
-            {apart(&c[0], &c[1]), 0}};
+            {apart(&c[0], &c[1]), 0},
+            {largest_of(&c[0]), largest_of(&c[1])}};
         for (int i = 0; i < TT_CURVE_FIGURES; i++)
             if (isfinite(pairs[i][0]) && isfinite(pairs[i][1]))
                 out[n++] = (struct tt_figure){.value = pairs[i][0], .other = pairs[i][1], .unlike = unlike,

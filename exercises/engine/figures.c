@@ -24,28 +24,30 @@ static void add(struct figures *all, struct tt_figure f)
 
 /* What the formula gives of the run that the figure has to tell from the learner's: with that in the place of another.
  * One that names no run can be exchanged for nothing: it is a difference already, and tells nothing where it is 0. */
-static tt_status compare(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                         struct tt_figure *f)
+static tt_status of_other(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                          struct tt_formula_value *out)
 {
-    struct tt_formula_value v = {0};
     char other[1200];
     tt_status st = TT_OK;
-    f->unlike = q->unlike;
-    for (int i = 0; q->unlike && i < scope->count && !st && !v.kind; i++)
+    *out = (struct tt_formula_value){0};
+    for (int i = 0; q->unlike && i < scope->count && !st && !out->kind; i++)
         if (strcmp(scope->runs[i].name, q->unlike) &&
             tt_exercise_exchange(formula, scope->runs[i].name, q->unlike, other, sizeof other))
-            st = tt_formula(other, scope, &v);
-    f->other = v.kind == TT_FORMULA_NUMBER ? v.number : 0;
-    tt_formula_free(&v);
+            st = tt_formula(other, scope, out);
     return st;
 }
 
-/* A column of a table: every figure of it. */
-static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_unit *unit)
+/* A column of a table: every figure of it, beside that of the same row of the other run. */
+static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
+                       const struct tt_unit *unit)
 {
+    int beside = other->kind == TT_FORMULA_ROWS ? other->count : 0;
     for (int i = 0; i < v->count; i++) {
         double x = tt_formula_cell_number(&v->cells[i]);
-        if (isfinite(x)) add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true});
+        double y = i < beside ? tt_formula_cell_number(&other->cells[i]) : NAN;
+        if (!isfinite(x)) continue;
+        add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true, .unlike = all->q->unlike,
+                                    .other = isfinite(y) ? y : 0});
     }
 }
 
@@ -69,14 +71,17 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     char formula[1200];
     const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
     TT_TRY(tt_formula(formula, scope, v));
-    struct tt_figure f = {
-        .value = v->number, .unit = unit, .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL};
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word});
-    if (v->kind == TT_FORMULA_ROWS && !all->q->unlike) add_column(all, v, unit);
-    if (v->kind != TT_FORMULA_NUMBER) return TT_OK;
-    TT_TRY(compare(all->q, formula, scope, &f));
-    add(all, f);
-    return TT_OK;
+    if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
+    struct tt_formula_value other;
+    tt_status st = of_other(all->q, formula, scope, &other);
+    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, unit);
+    if (!st && v->kind == TT_FORMULA_NUMBER)
+        add(all, (struct tt_figure){.value = v->number, .unit = unit, .unlike = all->q->unlike,
+                                    .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL,
+                                    .other = other.kind == TT_FORMULA_NUMBER ? other.number : 0});
+    tt_formula_free(&other);
+    return st;
 }
 
 /* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What

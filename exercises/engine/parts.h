@@ -93,10 +93,10 @@ void tt_exercise_sentences(struct tt_marked *m);
 
 /* curve.c */
 
-enum { TT_CURVE_FIGURES = 5 };
+enum { TT_CURVE_FIGURES = 6 };
 
-/* What a run of tt train in the folder ended with, and how far its losses are from those of another one. Returns how
- * many figures there are: none without both runs. */
+/* What a run of tt train in the folder ended with, its largest loss, and how far its losses are from those of another
+ * one. Returns how many figures there are: none without both runs. */
 int tt_exercise_curve_figures(const char *folder, const char *run, const char *beside, const char *unlike,
                               struct tt_figure out[TT_CURVE_FIGURES]);
 

@@ -9,16 +9,24 @@ static const char sick_format[] =
     "{\"run\": {\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
     "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
     "\"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": %d}, \"phases\": [{\"name\": \"other\", \"wall\": 0}], "
-    "\"samples\": [{\"step\": 2, \"loss\": %g}, {\"step\": 3, \"loss\": 4.1}], \"groups\": [{\"name\": "
+    "\"samples\": [{\"step\": 1, \"loss\": %g, \"grad_norm\": 2.6}, {\"step\": 2, \"loss\": %g, \"grad_norm\": %g}, "
+    "{\"step\": 3, \"loss\": 3.95, \"grad_norm\": 1.1}], \"groups\": [{\"name\": "
     "\"copies\", \"count\": %d, \"bytes\": 4444, \"seconds\": 6e-6}], \"gradients\": [{\"name\": \"w\", "
     "\"norm\": 1, \"first_norm\": %g}]}";
 
+/* With a loss and a norm of its second step. */
+static struct tt_json *sick_then(double waited, double loss, double seconds, int count, double first, double norm,
+                                 double second, double second_norm)
+{
+    char text[1200];
+    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, second,
+             second_norm, count, norm);
+    return json(text);
+}
+
 static struct tt_json *sick(double waited, double loss, double seconds, int count, double first, double norm)
 {
-    char text[1000];
-    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, count,
-             norm);
-    return json(text);
+    return sick_then(waited, loss, seconds, count, first, norm, 4.1, 2.5);
 }
 
 /* What tt compare and the summary print of a patient is a figure of it, however the count is worded. */
@@ -132,7 +140,7 @@ static void evidence_is_in_the_curves(void)
         bool right;
     } cases[] = {{"The loss after 40 steps was 3.64 where healthy had 2.71.", true},
                  {"gap 75.0 % to the floor instead of 30.2 %", true}, {"0.97 is the largest difference", true},
-                 {"healthy ended at 2.71", false}};
+                 {"healthy ended at 2.71", false}, {"the loss rose to 3.77", true}, {"the loss was 2.8", false}};
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.1, 3.3, 1, 4.3, 1);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
@@ -157,6 +165,29 @@ static void evidence_is_in_the_curves(void)
         CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s", cases[i].sentence, m.reason);
     }
     CHECK_OK(tt_remove_tree(folder));
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* Losses and norms of single steps, where healthy has others in the same steps; the last and the largest are its. */
+static void evidence_is_in_single_steps(void)
+{
+    static const struct {
+        const char *sentence;
+        bool right;
+    } cases[] = {{"The loss of step 2 is 3.71, and then it rises", true}, {"in step 2 the loss is 3.7087", true},
+                 {"the norm of the gradients was 3.754 in step 2", true}, {"it begins with a loss of 4.2019", false},
+                 {"in step 2 the loss was 4.092", false}, {"the norm is 1.10 in step 3", false}};
+    struct tt_exercise e;
+    struct tt_json *healthy = sick_then(0, 3.95, 3.3, 1, 4.2019, 1, 4.0923, 2.567),
+                   *patient = sick_then(0, 3.95, 3.3, 1, 4.2019, 1, 3.7087, 3.7544);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s",
+              cases[i].sentence, m.reason);
     tt_exercise_free(&e);
     tt_json_free(healthy);
     tt_json_free(patient);
@@ -199,6 +230,7 @@ int main(void)
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
     TEST(evidence_is_in_the_curves);
+    TEST(evidence_is_in_single_steps);
     TEST(a_suspicion_says_what_differs);
     return test_end();
 }
