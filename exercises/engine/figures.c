@@ -15,6 +15,7 @@ struct figures {
     struct tt_figure f[TT_FIGURES];
     struct tt_formula_value v[NAMES]; /* the words lie there */
     int n, values;
+    char stale[300]; /* which curve is of another fault than its run, and what to do; "": none is */
 };
 
 static void add(struct figures *all, struct tt_figure f)
@@ -102,11 +103,42 @@ static void add_table(struct figures *all, const char *name, const struct tt_for
     free(text);
 }
 
+/* The --fault that a run of the worksheet was made with; false: it is not known. */
+static bool fault_of(const struct tt_formula_scope *scope, const char *name, char out[TT_FAULT_WORDS])
+{
+    const struct tt_json *run = NULL;
+    for (int i = 0; i < scope->count; i++)
+        if (scope->runs[i].profile && !strcmp(scope->runs[i].name, name))
+            run = tt_json_get(scope->runs[i].profile, "run");
+    const char *fault = run ? tt_json_string(run, "fault", NULL) : NULL;
+    const char *seed = run ? tt_json_string(run, "fault_seed", "") : "";
+    bool hidden = fault && !strcmp(fault, "hidden");
+    snprintf(out, TT_FAULT_WORDS, "%s%s", hidden ? "random:" : "", hidden ? seed : fault ? fault : "");
+    return fault && (!hidden || seed[0]);
+}
+
+static const char *with_fault(const char *fault) { return fault[0] ? fault : "no fault"; }
+
+/* Whether the curve was made with another fault than the run that it is of, and stays from another time. */
+static bool is_stale(struct figures *all, const char *curve, const char *run, const struct tt_formula_scope *scope)
+{
+    char made[TT_FAULT_WORDS], wanted[TT_FAULT_WORDS];
+    if (!scope->folder || !fault_of(scope, run, wanted) || !tt_exercise_curve_fault(scope->folder, curve, made))
+        return false;
+    if (!strcmp(made, wanted)) return false;
+    snprintf(all->stale, sizeof all->stale,
+             "%.40s was made with %s, and %.40s with %s: remove the folder %.40s and make it again", curve,
+             with_fault(made), run, with_fault(wanted), curve);
+    return true;
+}
+
 /* The losses of tt train in a folder, beside those of another one. */
 static void add_curve(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
 {
     const char *run = tt_yaml_get(y, "curve")->text, *beside = tt_yaml_get(y, "beside")->text;
     struct tt_figure f[TT_CURVE_FIGURES];
+    if (is_stale(all, run, tt_yaml_get(y, "of")->text, scope)) return;
+    if (all->q->unlike && is_stale(all, beside, all->q->unlike, scope)) return;
     int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
     for (int i = 0; i < n; i++) add(all, f[i]);
 }
@@ -136,6 +168,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
     }
     if (all->n) add_busy(all, scope);
     if (!st) tt_exercise_sentence(m, all->f, all->n);
+    if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);
     for (int i = 0; i < all->values; i++) tt_formula_free(&all->v[i]);
     free(all);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;

@@ -100,6 +100,11 @@ enum { TT_CURVE_FIGURES = 6 };
 int tt_exercise_curve_figures(const char *folder, const char *run, const char *beside, const char *unlike,
                               struct tt_figure out[TT_CURVE_FIGURES]);
 
+enum { TT_FAULT_WORDS = 48 };
+
+/* The --fault that a run of tt train in the folder was made with, "" for none; false: it is not known. */
+bool tt_exercise_curve_fault(const char *folder, const char *run, char out[TT_FAULT_WORDS]);
+
 /* figures.c */
 
 enum { TT_FIGURES = 256 };
