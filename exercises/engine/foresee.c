@@ -106,6 +106,7 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
                                                               : tt_exercise_slip(q, x[0], before, m->given, true));
         tt_exercise_because(m, TT_MARK_WRONG, reason);
         if (!swapped) m->number = x[0];
+        m->misput = true;
         return TT_OK;
     }
     snprintf(reason, sizeof reason, "after: %s", tt_exercise_outside(x[1] < limits[0], true));

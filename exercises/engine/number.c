@@ -176,7 +176,7 @@ bool tt_exercise_too_short(const char *given, double x, double right)
 static bool is_slip(const struct tt_question *q, const char *given, double x, double mistaken)
 {
     bool chance = x == trunc(x) && tt_exercise_digits(given) < 2;
-    bool close = fabs(x - mistaken) <= 0.1 * fabs(mistaken);
+    bool close = fabs(x - mistaken) <= 0.2 * fabs(mistaken);
     return equals(q, x, mistaken) || (!chance && close && tt_exercise_rounded(given, x, mistaken));
 }
 
@@ -220,7 +220,8 @@ const char *tt_exercise_slip(const struct tt_question *q, double x, double right
     if (factor) return factor;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
-    if (x != 0 && right != 0 && is_slip(q, given, x, 1 / right)) return "the reciprocal of what is wanted";
+    bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
+    if (reciprocal) return "the reciprocal of what is wanted";
     if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
     if (!is_small_count(q, x, right) && equals(q, x / 2, right))
         return "twice what is wanted: is a factor 2 counted double?";

@@ -28,7 +28,9 @@ static void a_plan_may_reach_what_was_measured(void)
     CHECK(ask(&e, r, 2, "phase_1", "1 to 1.72", &m) == TT_MARK_WRONG && strstr(m.reason, "ends above"), "%s", m.reason);
     CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 86379", &m) == TT_MARK_WRONG, "no gain is no target");
     CHECK(ask(&e, r, 2, "target_tokens", "159299 -> 200000", &m) == TT_MARK_WRONG &&
-          !strcmp(m.reason, "before: that is the figure of the run fused; that of baseline is wanted"), "%s", m.reason);
+          !strcmp(m.reason, "before: that is the figure of the run fused; that of baseline is wanted") && m.misput,
+          "%s", m.reason);
+    CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 250000", &m) == TT_MARK_WRONG && !m.misput, "why it cannot be");
     CHECK(ask(&e, r, 2, "target_mfu", "61.3 -> 70", &m) == TT_MARK_WRONG && strstr(m.reason, "of the run fused"), "%s",
           m.reason);
     CHECK(ask(&e, r, 2, "phase_3", "1.8 to 2.4", &m) == TT_MARK_RIGHT, "%s", m.reason);

@@ -257,6 +257,8 @@ static void names_slips_that_fit(void)
                  {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
                  {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.28 %", "the sign"},
                  {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.4", NULL},
+                 {"1.384 * step.seconds", "%", 0.05, 0.2, "0.003", "not a fraction"}, /* 0.346 */
+                 {"1.384 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
                  {"32 * step.seconds", "%", 0.05, 0, "0.1", NULL}, /* 8 */
                  {"12.72 * step.seconds", NULL, 0.01, 0, "0.31", "reciprocal"}, /* 3.18 */
                  {"12.72 * step.seconds", NULL, 0.01, 0, "0.3145", "reciprocal"},
