@@ -26,6 +26,7 @@ struct tt_profile_run {
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
     char fault[24];   /* --fault: its name, "hidden", or "" */
+    char fault_seed[24]; /* the SEED of a hidden one, or "" */
     /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "". */
     char own_kernel[64], own_kernel_sha[20];
     bool own_kernel_scratch; /* it wrote into its scratch: several passes */

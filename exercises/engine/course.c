@@ -122,7 +122,9 @@ static tt_status label_own_kernel(const char *path, struct tt_profile_run *run)
 
 tt_status tt_course_label(const struct tt_config *c, const struct tt_backend *b, struct tt_profile_run *run)
 {
+    const char *seed = strchr(tt_course_of(c)->fault, ':');
     snprintf(run->fault, sizeof run->fault, "%s", tt_fault_shown(c));
+    snprintf(run->fault_seed, sizeof run->fault_seed, "%.20s", seed ? seed + 1 : "");
     run->own_kernel_scratch = tt_own_kernel_writes_scratch(b);
     return label_own_kernel(tt_course_of(c)->own_kernel, run);
 }

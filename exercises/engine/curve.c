@@ -6,6 +6,8 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/yaml.h"
+#include "core/checkpoint/checkpoint.h"
 #include "exercises/engine/parts.h"
 
 enum { STEPS = 4096, LARGEST = 1 << 22, PERCENT = 3 /* of the figures */ };
@@ -52,6 +54,13 @@ static tt_status read_curve(const char *folder, const char *run, struct curve *c
     return st;
 }
 
+static double largest_of(const struct curve *c)
+{
+    double most = NAN;
+    for (int i = 0; i < c->n; i++) most = fmax(most, c->losses[i]);
+    return most;
+}
+
 static double last_of(const struct curve *c) { return c->n ? c->losses[c->n - 1] : NAN; }
 
 static double apart(const struct curve *a, const struct curve *b)
@@ -74,7 +83,8 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
             {last_of(&c[0]), last_of(&c[1])},
             {c[0].mean - c[0].floor, c[1].mean - c[1].floor},
             {100 * (c[0].mean / c[0].floor - 1), 100 * (c[1].mean / c[1].floor - 1)},
-            {apart(&c[0], &c[1]), 0}};
+            {apart(&c[0], &c[1]), 0},
+            {largest_of(&c[0]), largest_of(&c[1])}};
         for (int i = 0; i < TT_CURVE_FIGURES; i++)
             if (isfinite(pairs[i][0]) && isfinite(pairs[i][1]))
                 out[n++] = (struct tt_figure){.value = pairs[i][0], .other = pairs[i][1], .unlike = unlike,
@@ -83,4 +93,25 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
     tt_status_free(st); /* without both curves there are no figures of them */
     free(c);
     return n;
+}
+
+static void no_word(const char *line, void *arg) { (void)line, (void)arg; }
+
+bool tt_exercise_curve_fault(const char *folder, const char *run, char out[TT_FAULT_WORDS])
+{
+    char path[1400], *checkpoint = NULL, *config = NULL;
+    struct tt_progress progress;
+    struct tt_yaml *tree = NULL;
+    snprintf(path, sizeof path, "%s/%s", folder, run);
+    tt_status st = tt_checkpoint_find(path, no_word, NULL, &checkpoint);
+    if (!st && checkpoint) st = tt_checkpoint_peek(checkpoint, &progress, &config);
+    if (!st && config) st = tt_yaml_parse(config, strlen(config), &tree);
+    const struct tt_yaml *fault = !st && tree ? tt_yaml_get(tree, "fault") : NULL;
+    bool known = fault && fault->text;
+    if (known) snprintf(out, TT_FAULT_WORDS, "%s", fault->text);
+    tt_yaml_free(tree);
+    tt_status_free(st); /* a folder without a checkpoint does not say it */
+    free(config);
+    free(checkpoint);
+    return known;
 }

@@ -7,7 +7,7 @@
 #include "core/base/yaml.h"
 #include "exercises/engine/formula.h"
 
-enum { TT_EXERCISE_RUNS = 16 };
+enum { TT_EXERCISE_RUNS = 16, TT_ANSWER = 2000 /* bytes of an answer, with its end */ };
 
 enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKING, TT_ASK_TRUTH, TT_ASK_TEXT,
                        TT_ASK_INTERVAL, TT_ASK_TARGET, TT_ASK_KINDS };
@@ -57,13 +57,14 @@ extern const char *const tt_mark_names[TT_MARK_KINDS];
 
 struct tt_mark {
     enum tt_mark_kind kind;
-    char given[600], reason[400];
+    char given[TT_ANSWER], reason[400];
     char means[600]; /* what a right answer says about the run; "" when nothing */
     char right[160]; /* shown only when asked for */
-    double value, number; /* of a question for a number: the right one, and the one that was given; else NaN */
+    double value, number; /* of a question for a number: the right one, and the one that was given; else NaN. Of a
+                             target number is what was, where that is wrong */
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
     bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
-    bool misput;     /* a wrong one, by how it was written: why the figure would be wrong does not apply */
+    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 

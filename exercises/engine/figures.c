@@ -15,6 +15,7 @@ struct figures {
     struct tt_figure f[TT_FIGURES];
     struct tt_formula_value v[NAMES]; /* the words lie there */
     int n, values;
+    char stale[300]; /* which curve is of another fault than its run, and what to do; "": none is */
 };
 
 static void add(struct figures *all, struct tt_figure f)
@@ -24,28 +25,30 @@ static void add(struct figures *all, struct tt_figure f)
 
 /* What the formula gives of the run that the figure has to tell from the learner's: with that in the place of another.
  * One that names no run can be exchanged for nothing: it is a difference already, and tells nothing where it is 0. */
-static tt_status compare(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                         struct tt_figure *f)
+static tt_status of_other(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                          struct tt_formula_value *out)
 {
-    struct tt_formula_value v = {0};
     char other[1200];
     tt_status st = TT_OK;
-    f->unlike = q->unlike;
-    for (int i = 0; q->unlike && i < scope->count && !st && !v.kind; i++)
+    *out = (struct tt_formula_value){0};
+    for (int i = 0; q->unlike && i < scope->count && !st && !out->kind; i++)
         if (strcmp(scope->runs[i].name, q->unlike) &&
             tt_exercise_exchange(formula, scope->runs[i].name, q->unlike, other, sizeof other))
-            st = tt_formula(other, scope, &v);
-    f->other = v.kind == TT_FORMULA_NUMBER ? v.number : 0;
-    tt_formula_free(&v);
+            st = tt_formula(other, scope, out);
     return st;
 }
 
-/* A column of a table: every figure of it. */
-static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_unit *unit)
+/* A column of a table: every figure of it, beside that of the same row of the other run. */
+static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
+                       const struct tt_unit *unit)
 {
+    int beside = other->kind == TT_FORMULA_ROWS ? other->count : 0;
     for (int i = 0; i < v->count; i++) {
         double x = tt_formula_cell_number(&v->cells[i]);
-        if (isfinite(x)) add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true});
+        double y = i < beside ? tt_formula_cell_number(&other->cells[i]) : NAN;
+        if (!isfinite(x)) continue;
+        add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true, .unlike = all->q->unlike,
+                                    .other = isfinite(y) ? y : 0});
     }
 }
 
@@ -69,14 +72,17 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     char formula[1200];
     const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
     TT_TRY(tt_formula(formula, scope, v));
-    struct tt_figure f = {
-        .value = v->number, .unit = unit, .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL};
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word});
-    if (v->kind == TT_FORMULA_ROWS && !all->q->unlike) add_column(all, v, unit);
-    if (v->kind != TT_FORMULA_NUMBER) return TT_OK;
-    TT_TRY(compare(all->q, formula, scope, &f));
-    add(all, f);
-    return TT_OK;
+    if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
+    struct tt_formula_value other;
+    tt_status st = of_other(all->q, formula, scope, &other);
+    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, unit);
+    if (!st && v->kind == TT_FORMULA_NUMBER)
+        add(all, (struct tt_figure){.value = v->number, .unit = unit, .unlike = all->q->unlike,
+                                    .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL,
+                                    .other = other.kind == TT_FORMULA_NUMBER ? other.number : 0});
+    tt_formula_free(&other);
+    return st;
 }
 
 /* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
@@ -97,11 +103,42 @@ static void add_table(struct figures *all, const char *name, const struct tt_for
     free(text);
 }
 
+/* The --fault that a run of the worksheet was made with; false: it is not known. */
+static bool fault_of(const struct tt_formula_scope *scope, const char *name, char out[TT_FAULT_WORDS])
+{
+    const struct tt_json *run = NULL;
+    for (int i = 0; i < scope->count; i++)
+        if (scope->runs[i].profile && !strcmp(scope->runs[i].name, name))
+            run = tt_json_get(scope->runs[i].profile, "run");
+    const char *fault = run ? tt_json_string(run, "fault", NULL) : NULL;
+    const char *seed = run ? tt_json_string(run, "fault_seed", "") : "";
+    bool hidden = fault && !strcmp(fault, "hidden");
+    snprintf(out, TT_FAULT_WORDS, "%s%s", hidden ? "random:" : "", hidden ? seed : fault ? fault : "");
+    return fault && (!hidden || seed[0]);
+}
+
+static const char *with_fault(const char *fault) { return fault[0] ? fault : "no fault"; }
+
+/* Whether the curve was made with another fault than the run that it is of, and stays from another time. */
+static bool is_stale(struct figures *all, const char *curve, const char *run, const struct tt_formula_scope *scope)
+{
+    char made[TT_FAULT_WORDS], wanted[TT_FAULT_WORDS];
+    if (!scope->folder || !fault_of(scope, run, wanted) || !tt_exercise_curve_fault(scope->folder, curve, made))
+        return false;
+    if (!strcmp(made, wanted)) return false;
+    snprintf(all->stale, sizeof all->stale,
+             "%.40s was made with %s, and %.40s with %s: remove the folder %.40s and make it again", curve,
+             with_fault(made), run, with_fault(wanted), curve);
+    return true;
+}
+
 /* The losses of tt train in a folder, beside those of another one. */
 static void add_curve(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
 {
     const char *run = tt_yaml_get(y, "curve")->text, *beside = tt_yaml_get(y, "beside")->text;
     struct tt_figure f[TT_CURVE_FIGURES];
+    if (is_stale(all, run, tt_yaml_get(y, "of")->text, scope)) return;
+    if (all->q->unlike && is_stale(all, beside, all->q->unlike, scope)) return;
     int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
     for (int i = 0; i < n; i++) add(all, f[i]);
 }
@@ -131,6 +168,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
     }
     if (all->n) add_busy(all, scope);
     if (!st) tt_exercise_sentence(m, all->f, all->n);
+    if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);
     for (int i = 0; i < all->values; i++) tt_formula_free(&all->v[i]);
     free(all);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;

@@ -59,7 +59,8 @@ static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const ch
     tt_exercise_take(&second, &b);
     if (right[0] && tt_exercise_number(q, &a, &x[0]) && tt_exercise_number(q, &b, &x[1])) return true;
     snprintf(reason, sizeof reason, "\"%.80s\": write two numbers, %s", m->given, how);
-    tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+    const char *why = a.reason[0] ? a.reason : b.reason;
+    tt_exercise_because(m, TT_MARK_UNKNOWN, right[0] && why[0] ? why : reason);
     return false;
 }
 
@@ -104,6 +105,8 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
         snprintf(reason, sizeof reason, "before: %s", swapped ? "the two are swapped; what is measured comes first"
                                                               : tt_exercise_slip(q, x[0], before, m->given, true));
         tt_exercise_because(m, TT_MARK_WRONG, reason);
+        if (!swapped) m->number = x[0];
+        m->misput = true;
         return TT_OK;
     }
     snprintf(reason, sizeof reason, "after: %s", tt_exercise_outside(x[1] < limits[0], true));

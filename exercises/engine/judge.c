@@ -226,7 +226,7 @@ static void with_its_word(const struct tt_formula_value *v, char *word, size_t s
 static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
                         struct tt_mark *m)
 {
-    char word[600];
+    char word[TT_ANSWER];
     snprintf(word, sizeof word, "%s", m->given);
     without_shape(word);
     with_its_word(v, word, sizeof word);
@@ -267,8 +267,14 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }
 
+static bool is_one_of(const char *word, const char *const words[3])
+{
+    return !strcasecmp(word, words[0]) || !strcasecmp(word, words[1]) || !strcasecmp(word, words[2]);
+}
+
 static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
+    static const char *const yes[] = {"true", "yes", "y"}, *const no[] = {"false", "no", "n"};
     struct tt_formula_value v;
     tt_status st = tt_formula(q->answer, scope, &v);
     if (!st && v.kind == TT_FORMULA_MISSING) {
@@ -276,12 +282,12 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
     } else if (!st && v.kind != TT_FORMULA_TRUTH) {
         st = tt_fail(TT_USAGE, "%s is neither true nor false", q->answer);
     } else if (!st) {
-        const char *right = v.number != 0 ? "true" : "false";
-        snprintf(m->right, sizeof m->right, "%s", right);
-        if (m->given[0] && strcasecmp(m->given, "true") && strcasecmp(m->given, "false"))
+        const char *const *right = v.number != 0 ? yes : no;
+        snprintf(m->right, sizeof m->right, "%s", right[0]);
+        if (m->given[0] && !is_one_of(m->given, yes) && !is_one_of(m->given, no))
             tt_exercise_because(m, TT_MARK_UNKNOWN, "write true or false");
         else if (m->given[0])
-            tt_exercise_decide(m, !strcasecmp(m->given, right),
+            tt_exercise_decide(m, is_one_of(m->given, right),
                                scope->used ? "in your run it is the other way round" : "it is the other way round");
     }
     tt_formula_free(&v);

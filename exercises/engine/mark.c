@@ -95,8 +95,18 @@ static void as_written(const struct tt_question *q, const struct tt_slip *slip, 
             tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
         return;
     }
-    if (mark->kind == TT_MARK_UNKNOWN && !slip->broken) return;
+    if ((mark->kind == TT_MARK_UNKNOWN || q->kind == TT_ASK_TRUTH) && !slip->broken) return; /* yes is no other word */
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
+}
+
+/* An answer that is longer than what is read has not been judged. */
+static void as_long(const struct tt_yaml *answer, struct tt_mark *mark)
+{
+    char reason[100];
+    size_t n = answer && answer->text ? strlen(answer->text) : 0;
+    if (n < TT_ANSWER || mark->kind == TT_MARK_PASSED || mark->kind == TT_MARK_REFUSED) return;
+    snprintf(reason, sizeof reason, "it is too long: write it with less than %d characters", TT_ANSWER);
+    tt_exercise_because(mark, TT_MARK_UNKNOWN, reason);
 }
 
 void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_EXERCISE_RUNS],
@@ -128,6 +138,7 @@ static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), e->questions[i].id);
         as_written(&e->questions[i], tt_sheet_slip(sheet, answer), &m->marks[i]);
+        as_long(answer, &m->marks[i]);
     }
     add_up(m);
     return TT_OK;

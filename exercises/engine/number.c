@@ -35,6 +35,29 @@ double tt_exercise_scale(const char *letter)
     return 0;
 }
 
+/* "4,190,464": without its marks. One mark alone may be a decimal comma, and stays. */
+static const char *without_marks(const char *given, char *out, size_t size)
+{
+    const char *s = given + strspn(given, "0123456789");
+    int marks = 0;
+    for (; s - given <= 3 + 4 * marks && *s == ',' && strspn(s + 1, "0123456789") == 3; s += 4) marks++;
+    if (marks < 2 || s == given) return given;
+    size_t n = 0;
+    for (const char *c = given; *c && n + 1 < size; c++)
+        if (*c != ',' || c >= s) out[n++] = *c;
+    out[n] = 0;
+    return out;
+}
+
+/* Nothing or the unit, another one of the same kind, or a letter for thousands where there is none. */
+static bool scale_by(const struct tt_question *q, const char *behind, double *x)
+{
+    double scale = is_unit(q, behind) ? 1 : q->unit ? tt_exercise_convert(behind, q->unit) : NAN;
+    if (!q->unit && *behind && !behind[1] && tt_exercise_scale(behind) > 0) scale = tt_exercise_scale(behind);
+    if (isfinite(scale)) *x *= scale;
+    return isfinite(scale);
+}
+
 /* "0.8 % less": the unit is there, and a word after it. */
 static bool has_unit_first(const struct tt_question *q, const char *text)
 {
@@ -68,16 +91,12 @@ static const char *behind_word(const struct tt_question *q, const char *given)
 
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
-    char *end, reason[300];
-    const char *given = behind_word(q, m->given);
+    char *end, reason[300], plain[64];
+    const char *given = without_marks(behind_word(q, m->given), plain, sizeof plain);
     *out = strtod(given, &end);
     bool number = isfinite(*out) && is_decimal(given, end);
     while (*end == ' ') end++;
-    if (number && is_unit(q, end)) return true;
-    if (number && !q->unit && tt_exercise_scale(end) && !end[1]) {
-        *out *= tt_exercise_scale(end);
-        return true;
-    }
+    if (number && scale_by(q, end, out)) return true;
     if (number && *end == ',')
         snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark",
                  m->given);
@@ -153,8 +172,22 @@ bool tt_exercise_too_short(const char *given, double x, double right)
     return close && tt_exercise_rounded(given, x, right);
 }
 
+/* What a mistake gives: within the tolerance, or as it is rounded. A single whole digit is that by chance. */
+static bool is_slip(const struct tt_question *q, const char *given, double x, double mistaken)
+{
+    bool chance = x == trunc(x) && tt_exercise_digits(given) < 2;
+    bool close = fabs(x - mistaken) <= 0.2 * fabs(mistaken);
+    return equals(q, x, mistaken) || (!chance && close && tt_exercise_rounded(given, x, mistaken));
+}
+
+/* Of two small counts one is the double of the other by chance. */
+static bool is_small_count(const struct tt_question *q, double x, double right)
+{
+    return !q->tolerance && right == trunc(right) && fmax(fabs(x), fabs(right)) < 10;
+}
+
 /* So many times off, in the words of the unit; NULL where no such factor is. */
-static const char *power_of_ten(const struct tt_question *q, double x, double right)
+static const char *power_of_ten(const struct tt_question *q, const char *given, double x, double right)
 {
     static const struct {
         double factor;
@@ -171,7 +204,8 @@ static const char *power_of_ten(const struct tt_question *q, double x, double ri
                  {1e-9, "1e9 times too small: look at the unit", "1e9 times too small"}};
     bool percent = q->unit && !strcmp(q->unit, "%");
     if (percent && equals(q, x / 100, right)) return "100 times too large: was it multiplied by 100 twice?";
-    if (percent && equals(q, x * 100, right)) return "100 times too small: a percentage is wanted, not a fraction";
+    if (percent && is_slip(q, given, x, right / 100))
+        return "100 times too small: a percentage is wanted, not a fraction";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
         if (equals(q, x / slips[i].factor, right))
             return q->unit || !slips[i].plain ? slips[i].of_unit : slips[i].plain;
@@ -181,15 +215,18 @@ static const char *power_of_ten(const struct tt_question *q, double x, double ri
 const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
 {
     double mib = 0x1p20 / 1e6;
-    const char *factor = power_of_ten(q, x, right);
+    const char *factor = power_of_ten(q, given, x, right);
     if (tt_exercise_too_short(given, x, right)) return "rounded too far: give more digits";
     if (factor) return factor;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
-    if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";
-    if (equals(q, -x, right)) return "the sign is the other way round";
-    if (equals(q, x / 2, right)) return "twice what is wanted: is a factor 2 counted double?";
-    if (equals(q, x * 2, right)) return "half of what is wanted: is a factor 2 forgotten?";
+    bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
+    if (reciprocal) return "the reciprocal of what is wanted";
+    if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
+    if (!is_small_count(q, x, right) && equals(q, x / 2, right))
+        return "twice what is wanted: is a factor 2 counted double?";
+    if (!is_small_count(q, x, right) && equals(q, x * 2, right))
+        return "half of what is wanted: is a factor 2 forgotten?";
     if (!measured) return x > right ? "too large" : "too small";
     return x > right ? "too large for this run" : "too small for this run";
 }

@@ -64,6 +64,9 @@ struct tt_quoted {
 /* The unit that the text begins with; NULL: none that is known. */
 const struct tt_unit *tt_exercise_unit(const char *text);
 
+/* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
+double tt_exercise_convert(const char *from, const char *to);
+
 /* The next one from *at on, which is left behind it; false: there is none. */
 bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
@@ -90,12 +93,17 @@ void tt_exercise_sentences(struct tt_marked *m);
 
 /* curve.c */
 
-enum { TT_CURVE_FIGURES = 5 };
+enum { TT_CURVE_FIGURES = 6 };
 
-/* What a run of tt train in the folder ended with, and how far its losses are from those of another one. Returns how
- * many figures there are: none without both runs. */
+/* What a run of tt train in the folder ended with, its largest loss, and how far its losses are from those of another
+ * one. Returns how many figures there are: none without both runs. */
 int tt_exercise_curve_figures(const char *folder, const char *run, const char *beside, const char *unlike,
                               struct tt_figure out[TT_CURVE_FIGURES]);
+
+enum { TT_FAULT_WORDS = 48 };
+
+/* The --fault that a run of tt train in the folder was made with, "" for none; false: it is not known. */
+bool tt_exercise_curve_fault(const char *folder, const char *run, char out[TT_FAULT_WORDS]);
 
 /* figures.c */
 

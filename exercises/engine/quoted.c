@@ -32,6 +32,13 @@ const struct tt_unit *tt_exercise_unit(const char *text)
     return NULL;
 }
 
+double tt_exercise_convert(const char *from, const char *to)
+{
+    const struct tt_unit *a = tt_exercise_unit(from), *b = tt_exercise_unit(to);
+    bool whole = a && b && !from[strlen(a->name)] && !to[strlen(b->name)];
+    return whole && a->of == b->of ? a->scale / b->scale : NAN;
+}
+
 static const char *behind_digits(const char *s) { return s + strspn(s, "0123456789"); }
 
 /* "12", "12.5" or "1.25e1"; a full stop behind it ends the sentence. */

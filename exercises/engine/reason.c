@@ -171,7 +171,8 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
             scope->run = q->run;
             if (!(off < nearest)) continue;
             nearest = off;
-            snprintf(reason, sizeof reason, "that is the figure of the run %.60s; that of %.60s is wanted", to, from);
+            snprintf(reason, sizeof reason, "%sthat is the figure of the run %.60s; that of %.60s is wanted",
+                     q->kind == TT_ASK_TARGET ? "before: " : "", to, from);
             tt_exercise_because(m, TT_MARK_WRONG, reason);
             m->known = true;
         }
@@ -184,7 +185,7 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
     if (isfinite(m->number) && tt_exercise_too_short(m->given, m->number, m->value)) return TT_OK; /* and says so */
     if (q->otherwise && !m->unfit) TT_TRY(say_otherwise(q, scope, m));
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
-    if (q->kind == TT_ASK_NUMBER && isfinite(m->number)) find_other_run(q, scope, m, nearest);
+    if (isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;
 }
 

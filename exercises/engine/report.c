@@ -27,15 +27,26 @@ static int find(const struct tt_marked *m, const char *id)
 
 /* ---- single answers ---- */
 
+/* The document has the units: a number is shown without its own, and in the question's. */
+static void put_given(const struct writer *w, const struct tt_question *q, const struct tt_mark *mark)
+{
+    char *end, number[80];
+    double x = strtod(mark->given, &end);
+    bool plain = q->kind == TT_ASK_NUMBER && isfinite(mark->number) && end > mark->given;
+    if (plain && x == mark->number)
+        snprintf(number, sizeof number, "%.*s", (int)(end - mark->given), mark->given);
+    else if (plain && q->unit)
+        snprintf(number, sizeof number, "%.6g", mark->number);
+    else
+        plain = false;
+    tt_md_text(w->out, plain ? number : mark->given);
+}
+
 /* What was written; what is not right says so. */
 static void put_answer(const struct writer *w, int i)
 {
     const struct tt_mark *mark = &w->m->marks[i];
-    char *end = NULL, number[80];
-    if (isfinite(mark->number)) strtod(mark->given, &end);
-    snprintf(number, sizeof number, "%.*s", end ? (int)(end - mark->given) : 0, mark->given);
-    bool plain = end && !tt_exercise_scale(end + strspn(end, " ")); /* the document has the units */
-    if (mark->given[0]) tt_md_text(w->out, plain ? number : mark->given);
+    if (mark->given[0]) put_given(w, &w->m->exercise->questions[i], mark);
     if (mark->kind == TT_MARK_RIGHT && mark->revealed) tt_text_puts(w->out, " *(after it was shown)*");
     if (mark->kind == TT_MARK_RIGHT) return;
     tt_text_printf(w->out, "%s*(%s)*", mark->given[0] ? " " : "", tt_mark_names[mark->kind]);

@@ -145,7 +145,7 @@ static void rewrite(struct tt_text *text, const struct place *p, const char *val
 static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *complaint)
 {
     int number = 0;
-    char value[2000] = "";
+    char value[TT_ANSWER + 1] = ""; /* of a longer one enough to tell */
     if (sscanf(complaint, "line %d:", &number) != 1) return false;
     struct place p = find_place(text, number);
     struct tt_slip *slip = p.answer ? slip_at(sheet, p.answer) : NULL;
@@ -161,7 +161,7 @@ static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *compl
 /* Answers that end where a comment begins: in a sentence it may have been meant as a part of it. */
 static void note_comments(struct tt_sheet *sheet, const struct tt_text *text)
 {
-    char value[2000];
+    char value[TT_ANSWER + 1];
     int number = 1;
     for (const char *at = text->s, *end = at + text->n; at < end && sheet->slip_count < TT_SLIPS; number++) {
         next_line(&at, end);

@@ -91,6 +91,7 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
                       struct tt_text *out)
 {
     char number[32];
+    bool open = false; /* some quotients decide nothing */
     if (!n) return;
     tt_text_printf(out, "\n%-*s", NAME, title);
     for (int i = 0; i < c->n; i++) tt_text_printf(out, " %14.14s", c->runs[i].label);
@@ -103,10 +104,13 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
             bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0,
                  new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
-            tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, "%.2fx", ratio));
+            const char *format = c->runs[i].undecided ? "%.2fx?" : "%.2fx";
+            open |= c->runs[i].undecided;
+            tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, format, ratio));
         }
         tt_text_puts(out, "\n");
     }
+    if (open) tt_text_puts(out, "?: undecided, since one of the two runs was measured on a busy machine\n");
 }
 
 /* Removes trailing spaces. */

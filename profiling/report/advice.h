@@ -53,7 +53,10 @@ void tt_ranks_remark(const struct tt_profile *p, char out[400]);
 void tt_gap_remark(const struct tt_profile *p, char out[400]);
 void tt_bound_remark(const struct tt_profile *p, char out[400]);
 void tt_attention_remark(const struct tt_profile *p, char out[400]);
-/* On a CPU: that wall and device times are of different steps, where kernels seem to take longer than their phase. */
+/* Launching and computing are the same then, so that no time of the host is overhead. */
+bool tt_host_computes(const struct tt_profile *p);
+/* On a CPU: that the host computes, and that wall and device times are of different steps, where kernels seem to take
+ * longer than their phase. */
 void tt_phase_remark(const struct tt_profile *p, char out[400]);
 void tt_busy_remark(const struct tt_profile *p, char out[400]);
 

@@ -216,7 +216,7 @@ static void operators(struct tt_text *t, const struct tt_profile *p)
 
 void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
 {
-    static const char *const series[] = {"wall", "host enqueues", "device"};
+    const char *const series[] = {"wall", tt_host_computes(p) ? "host computes" : "host enqueues", "device"};
     const char **rows = calloc((size_t)p->phases_count + 1, sizeof *rows);
     double *values = calloc((size_t)p->phases_count * 3 + 1, sizeof *values);
     for (int i = 0; rows && values && i < p->phases_count; i++) {
@@ -256,8 +256,8 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
             html_row_end(t);
         }
         html_table_end(t);
-        html_note(t, "Wall: from the first to the last operation of the phase. Host: the time to enqueue it. Device: "
-                     "the sum of its kernels.");
+        html_note(t, "Wall: from the first to the last operation of the phase. Host: the time to %s it. Device: "
+                     "the sum of its kernels.", tt_host_computes(p) ? "compute" : "enqueue");
     }
     html_table(t, "launches and gaps|#figure");
     const struct {

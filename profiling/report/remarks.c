@@ -91,27 +91,31 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
 }
 
+bool tt_host_computes(const struct tt_profile *p) { return !strcmp(p->run.backend, "cpu"); }
+
 /* Where the host computes, what a step takes beyond its kernels may be what other programs took of the processors. */
 static bool others_took(const struct tt_profile *p)
 {
-    return !strcmp(p->run.backend, "cpu") && tt_was_busy(p->run.load, p->run.waited);
+    return tt_host_computes(p) && tt_was_busy(p->run.load, p->run.waited);
 }
 
-/* A GPU runs kernels beside each other; a CPU does not. The few percent by which steps differ anyway are not worth a
- * word. */
+/* Where the host computes, its time is no overhead. A GPU runs kernels beside each other; a CPU does not. The few
+ * percent by which steps differ anyway are not worth a word. */
 void tt_phase_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_phase *longer = NULL;
     double most = 1.03;
     out[0] = 0;
-    if (strcmp(p->run.backend, "cpu") != 0) return;
+    if (!tt_host_computes(p) || !p->phases_count) return;
     for (int i = 0; i < p->phases_count; i++) {
         if (!(p->phases[i].wall > 0 && p->phases[i].device > most * p->phases[i].wall)) continue;
         most = p->phases[i].device / p->phases[i].wall;
         longer = &p->phases[i];
     }
+    int n = snprintf(out, 400, "On a CPU the host computes: its time is that of the kernels, not of launching them.");
     if (!longer) return;
-    snprintf(out, 400, "Wall and device are of different steps%s, so the kernels of %s seem to take longer than it.",
+    snprintf(out + n, 400 - (size_t)n,
+             " Wall and device are of different steps%s, so the kernels of %s seem to take longer than it.",
              others_took(p) ? ", on a busy machine" : "", longer->name);
 }
 
@@ -149,7 +153,7 @@ const char *tt_recording_words(const struct tt_profile *p, char out[100])
 {
     const struct tt_profile_launch *l = &p->launch;
     double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds;
-    bool less = l->recorded_overhead < 0, waits = strcmp(p->run.backend, "cpu") != 0;
+    bool less = l->recorded_overhead < 0, waits = !tt_host_computes(p);
     bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
     bool noise = less || l->recorded_overhead > 3 * events + 0.05;
     const char *why = less && outside           ? ": the host's work between steps is not in it"
@@ -203,7 +207,7 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
                  "The graph is no gain here: launched one by one the step takes %s less. Kernels that the graph runs "
                  "beside each other can slow each other down; --graph off or --fuse no-overlap tells.",
                  tt_si_time(slower, one));
-    else if (!strcmp(p->run.backend, "cpu") && rest - s->gap_seconds > 0.02 * s->seconds)
+    else if (tt_host_computes(p) && rest - s->gap_seconds > 0.02 * s->seconds)
         snprintf(out, 400,
                  "The undisturbed steps took %s longer than the recorded ones with their gaps of %s: that is the noise "
                  "of this machine, and shares are of the recorded sum.",

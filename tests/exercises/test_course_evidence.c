@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/base/file.h"
+#include "core/checkpoint/checkpoint.h"
 #include "tests/exercises/course_fixture.h"
 
 /* A healthy run and a patient that rebuilds its mask: one more wait, one more copy, and as many bytes. */
@@ -9,16 +10,24 @@ static const char sick_format[] =
     "{\"run\": {\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
     "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
     "\"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": %d}, \"phases\": [{\"name\": \"other\", \"wall\": 0}], "
-    "\"samples\": [{\"step\": 2, \"loss\": %g}, {\"step\": 3, \"loss\": 4.1}], \"groups\": [{\"name\": "
+    "\"samples\": [{\"step\": 1, \"loss\": %g, \"grad_norm\": 2.6}, {\"step\": 2, \"loss\": %g, \"grad_norm\": %g}, "
+    "{\"step\": 3, \"loss\": 3.95, \"grad_norm\": 1.1}], \"groups\": [{\"name\": "
     "\"copies\", \"count\": %d, \"bytes\": 4444, \"seconds\": 6e-6}], \"gradients\": [{\"name\": \"w\", "
     "\"norm\": 1, \"first_norm\": %g}]}";
 
+/* With a loss and a norm of its second step. */
+static struct tt_json *sick_then(double waited, double loss, double seconds, int count, double first, double norm,
+                                 double second, double second_norm)
+{
+    char text[1200];
+    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, second,
+             second_norm, count, norm);
+    return json(text);
+}
+
 static struct tt_json *sick(double waited, double loss, double seconds, int count, double first, double norm)
 {
-    char text[1000];
-    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, count,
-             norm);
-    return json(text);
+    return sick_then(waited, loss, seconds, count, first, norm, 4.1, 2.5);
 }
 
 /* What tt compare and the summary print of a patient is a figure of it, however the count is worded. */
@@ -132,7 +141,7 @@ static void evidence_is_in_the_curves(void)
         bool right;
     } cases[] = {{"The loss after 40 steps was 3.64 where healthy had 2.71.", true},
                  {"gap 75.0 % to the floor instead of 30.2 %", true}, {"0.97 is the largest difference", true},
-                 {"healthy ended at 2.71", false}};
+                 {"healthy ended at 2.71", false}, {"the loss rose to 3.77", true}, {"the loss was 2.8", false}};
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.1, 3.3, 1, 4.3, 1);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
@@ -157,6 +166,95 @@ static void evidence_is_in_the_curves(void)
         CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s", cases[i].sentence, m.reason);
     }
     CHECK_OK(tt_remove_tree(folder));
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* What a run of two steps leaves, with a checkpoint that says which fault it had. */
+static void leave_run(const char *folder, const char *run, const char *fault, double loss)
+{
+    char path[200], text[100];
+    float zeros[64] = {0};
+    struct tt_param item = {.name = "norm.weight", .shape = {4, 0}, .offset = 0, .count = 4};
+    struct tt_params params = {.items = &item, .n = 1, .total = 64, .decay_end = 0};
+    struct tt_checkpoint c = {.config = text, .params = &params, .w = zeros, .m = zeros, .v = zeros,
+                              .progress = {.step = 2, .best_val = INFINITY, .loss_scale = 1}};
+    snprintf(path, sizeof path, "%s/%s", folder, run);
+    snprintf(text, sizeof text, "version: fused\nfault: \"%s\"\n", fault);
+    CHECK_OK(tt_make_dirs(path));
+    CHECK_OK(tt_checkpoint_save(path, &c, 0));
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, run);
+    snprintf(text, sizeof text, "{\"step\":1,\"loss\":4.2}\n{\"step\":2,\"loss\":%g}\n", loss);
+    CHECK_OK(tt_file_replace(path, text, strlen(text)));
+    snprintf(path, sizeof path, "%s/%s/run.json", folder, run);
+    snprintf(text, sizeof text, "{\"loss\": %g, \"floor\": 2.0783}", loss);
+    CHECK_OK(tt_file_replace(path, text, strlen(text)));
+}
+
+/* A curve that stays from another SEED is of another fault, and none of its figures is the patient's. */
+static void evidence_is_not_in_an_old_curve(void)
+{
+    static const char format[] =
+        "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 10, \"fault\": \"%s\", "
+        "\"fault_seed\": \"%s\"}, \"step\": {\"kernels\": %d, \"loss\": 4.1, \"seconds\": 3.3, \"deviation\": 0.01, "
+        "\"gap_seconds\": 0, \"grad_norm\": 7.7, \"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": 1}, "
+        "\"phases\": [{\"name\": \"other\", \"wall\": 0}], \"samples\": [{\"step\": 1, \"loss\": 4.2, "
+        "\"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, \"seconds\": 6e-6}], "
+        "\"gradients\": [{\"name\": \"w\", \"norm\": 1, \"first_norm\": 1}]}";
+    static const struct {
+        const char *seed, *healthy, *sentence, *says; /* NULL: it is right */
+    } cases[] = {{"8", "", "it ended with a loss of 3.64", NULL},
+                 {"", "", "it ended with a loss of 3.64", NULL}, /* a profile that does not know its seed */
+                 {"7", "", "it ended with a loss of 3.64",
+                  "patient.train was made with random:8, and patient with random:7: remove the folder patient.train"},
+                 {"7", "", "the step has 144 kernels", NULL},
+                 {"8", "no-init", "it ended with a loss of 3.64",
+                  "healthy.train was made with no-init, and healthy with no fault"}};
+    struct tt_exercise e;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char folder[64] = "/tmp/tt-curves-XXXXXX", text[2][1200];
+        CHECK(mkdtemp(folder) != NULL);
+        leave_run(folder, "healthy.train", cases[i].healthy, 2.71);
+        leave_run(folder, "patient.train", "random:8", 3.64);
+        snprintf(text[0], sizeof text[0], format, "", "", 143);
+        snprintf(text[1], sizeof text[1], format, "hidden", cases[i].seed, 144);
+        struct tt_json *healthy = json(text[0]), *patient = json(text[1]);
+        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+        struct tt_formula_scope scope = {.runs = r, .count = 2, .define = e.define, .folder = folder};
+        struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
+        const struct tt_question *q = e.questions;
+        struct tt_mark m;
+        while (strcmp(q->id, "evidence")) q++;
+        CHECK_OK(tt_exercise_judge(q, &given, &scope, &m));
+        CHECK(cases[i].says ? m.kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : m.kind == TT_MARK_RIGHT,
+              "case %zu: %s", i, m.reason);
+        CHECK_OK(tt_remove_tree(folder));
+        tt_json_free(healthy);
+        tt_json_free(patient);
+    }
+    tt_exercise_free(&e);
+}
+
+/* Losses and norms of single steps, where healthy has others in the same steps; the last and the largest are its. */
+static void evidence_is_in_single_steps(void)
+{
+    static const struct {
+        const char *sentence;
+        bool right;
+    } cases[] = {{"The loss of step 2 is 3.71, and then it rises", true}, {"in step 2 the loss is 3.7087", true},
+                 {"the norm of the gradients was 3.754 in step 2", true}, {"it begins with a loss of 4.2019", false},
+                 {"in step 2 the loss was 4.092", false}, {"the norm is 1.10 in step 3", false}};
+    struct tt_exercise e;
+    struct tt_json *healthy = sick_then(0, 3.95, 3.3, 1, 4.2019, 1, 4.0923, 2.567),
+                   *patient = sick_then(0, 3.95, 3.3, 1, 4.2019, 1, 3.7087, 3.7544);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s",
+              cases[i].sentence, m.reason);
     tt_exercise_free(&e);
     tt_json_free(healthy);
     tt_json_free(patient);
@@ -199,6 +297,8 @@ int main(void)
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
     TEST(evidence_is_in_the_curves);
+    TEST(evidence_is_not_in_an_old_curve);
+    TEST(evidence_is_in_single_steps);
     TEST(a_suspicion_says_what_differs);
     return test_end();
 }

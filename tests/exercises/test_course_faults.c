@@ -180,7 +180,8 @@ static void hidden(void)
     enum tt_fault fault;
     int drawn[TT_FAULT_COUNT] = {0};
     struct tt_profile p = profile("random:3");
-    CHECK(!strcmp(p.run.fault, "hidden"), "%s", p.run.fault);
+    CHECK(!strcmp(p.run.fault, "hidden") && !strcmp(p.run.fault_seed, "3"), "%s %s", p.run.fault, p.run.fault_seed);
+    CHECK(!clean.run.fault_seed[0], "%s", clean.run.fault_seed);
     tt_profile_free(&p);
     for (int seed = 0; seed < 300; seed++) {
         char text[32];

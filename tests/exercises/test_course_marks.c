@@ -27,6 +27,12 @@ static void a_plan_may_reach_what_was_measured(void)
     CHECK(ask(&e, r, 2, "phase_1", "1 to 1.7", &m) == TT_MARK_RIGHT, "1.697, as it is printed: %s", m.reason);
     CHECK(ask(&e, r, 2, "phase_1", "1 to 1.72", &m) == TT_MARK_WRONG && strstr(m.reason, "ends above"), "%s", m.reason);
     CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 86379", &m) == TT_MARK_WRONG, "no gain is no target");
+    CHECK(ask(&e, r, 2, "target_tokens", "159299 -> 200000", &m) == TT_MARK_WRONG &&
+          !strcmp(m.reason, "before: that is the figure of the run fused; that of baseline is wanted") && m.misput,
+          "%s", m.reason);
+    CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 250000", &m) == TT_MARK_WRONG && !m.misput, "why it cannot be");
+    CHECK(ask(&e, r, 2, "target_mfu", "61.3 -> 70", &m) == TT_MARK_WRONG && strstr(m.reason, "of the run fused"), "%s",
+          m.reason);
     CHECK(ask(&e, r, 2, "phase_3", "1.8 to 2.4", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "box_graph", "first", &m) == TT_MARK_RIGHT && strstr(m.means, "8.2"), "%s", m.means);
     CHECK(ask(&e, r, 2, "box_graph", "later", &m) == TT_MARK_WRONG);
@@ -95,6 +101,46 @@ static void hiding_is_decided_beyond_the_noise(void)
     tt_json_free(fits);
 }
 
+/* What is asked of a program that counts bytes is a number, with the slips of one. */
+static void tiles_move_what_they_move(void)
+{
+    static const struct {
+        const char *given, *says; /* NULL: it is right */
+    } cases[] = {{"3.18", NULL}, {"3.17", NULL}, {"3.2", NULL}, {"3", NULL}, {"0.3145", "reciprocal"},
+                 {"3.67", "K and V alone"}, {"4", "too large"}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/05-flash", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum tt_mark_kind kind = ask(&e, NULL, 0, "moved_ratio", cases[i].given, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s: %s", cases[i].given, m.reason);
+    }
+    tt_exercise_free(&e);
+}
+
+/* 300 and 330 ms: what again differs by, in percent, and what it is not. */
+static void two_runs_differ_by_percent(void)
+{
+    static const struct {
+        const char *given, *says;
+    } cases[] = {{"10", NULL}, {"1.1", "that is the quotient; subtract 1"}, {"110", "subtract 100"},
+                 {"30", "that is in ms"}, {"0.1", "not a fraction"}, {"9.1", "percent of the step of again"}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    struct tt_json *a = json("{\"step\": {\"seconds\": 0.3}}"), *b = json("{\"step\": {\"seconds\": 0.33}}");
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b}};
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum tt_mark_kind kind = ask(&e, r, 2, "equals_percent", cases[i].given, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s: %s", cases[i].given, m.reason);
+    }
+    tt_exercise_free(&e);
+    tt_json_free(a);
+    tt_json_free(b);
+}
+
 /* A rank is named by its number or by its name, in both questions. */
 static void ranks_have_names_and_numbers(void)
 {
@@ -123,6 +169,8 @@ int main(void)
     TEST(a_target_is_met_as_it_is_printed);
     TEST(a_ranking_leaves_out_none_that_is_larger);
     TEST(hiding_is_decided_beyond_the_noise);
+    TEST(tiles_move_what_they_move);
+    TEST(two_runs_differ_by_percent);
     TEST(ranks_have_names_and_numbers);
     return test_end();
 }

@@ -159,13 +159,14 @@ for question in parameters step_ms kernels largest_group mostly_gemm gemm_percen
 cp ada/worksheet.yaml real/worksheet.yaml
 answer real step_ms "${ms/./,}"
 answer real kernels "1,000"
-answer real gemm_percent "40 percent"
+answer real gemm_percent "40 ms"
 expect 6 "has a comma" "$TT" exercise check 1 real
 for question in step_ms kernels gemm_percent; do marked unknown $question; done
-# what is no YAML is marked, and the rest is checked: a colon in a sentence, yes, quotes, two lines, another encoding
+# what is no YAML is marked, and the rest is checked: a colon in a sentence, quotes, two lines, another encoding
 cp ada/worksheet.yaml real/worksheet.yaml
 answer real first_idea "all $kernels kernels: \"each\" is short # I think"
-answer real mostly_gemm yes
+answer real mostly_gemm 'perhaps: yes'
+answer real starts_at_chance yes
 answer real step_ms '"12.5'
 answer real top_groups "[ffn, norm"
 answer real disturbed '>\n    mean\n    : or so'
@@ -180,6 +181,15 @@ for question in parameters starts_at_chance kernels largest_group gemm_percent; 
 answer real first_idea "\"all $kernels kernels: each is short\""
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
+# a long answer is read to its end, or is said to be too long
+words=$(printf 'and so on %.0s' {1..150})
+answer real first_idea "$words all $kernels kernels"
+"$TT" exercise check 1 real >out 2>err
+marked right first_idea
+answer real first_idea "all $kernels kernels $words $words"
+expect 6 "first_idea             it is too long: write it with less than 2000 characters" "$TT" exercise check 1 real
+answer real first_idea "all $kernels kernels: $words $words"
+expect 6 "first_idea             it is too long" "$TT" exercise check 1 real
 answer real first_idea "MFU #1 is not all"
 expect 6 "first_idea             what follows the # is not read; write it all in quotes" "$TT" exercise check 1 real
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml

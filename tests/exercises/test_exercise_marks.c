@@ -1,4 +1,7 @@
 /* The judging of answers, one by one and together. */
+#include <stdlib.h>
+
+#include "core/base/file.h"
 #include "tests/exercises/runs_fixture.h"
 
 static void judges_numbers(void)
@@ -9,7 +12,8 @@ static void judges_numbers(void)
     CHECK(judge(q, "254.9 ms", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "256", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
     CHECK(judge(q, "0.25", &m) == TT_MARK_WRONG && strstr(m.reason, "1000 times too small"), "%s", m.reason);
-    CHECK(judge(q, "0.25 s", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
+    CHECK(judge(q, "0.25 s", &m) == TT_MARK_RIGHT && judge(q, "0.3 s", &m) == TT_MARK_WRONG, "%s", m.reason);
+    CHECK(judge(q, "0.25 MiB", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
     CHECK(judge(q, "250,5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "has a comma"), "%s", m.reason);
     CHECK(judge(q, "1,250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "without a mark"), "%s", m.reason);
     CHECK(judge(q, "  250ms ", &m) == TT_MARK_RIGHT);
@@ -64,7 +68,8 @@ static void judges_units(void)
     struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1e6 * step.seconds", .unit = "us", .tolerance = 0.02};
     CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT &&
           judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "250 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
+    CHECK(judge(q, "250 ms", &m) == TT_MARK_RIGHT && judge(q, "0.25 seconds", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(judge(q, "250 ms more", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
     CHECK(judge(q, "250 000", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"000\" after the number; write the number"),
           "%s", m.reason);
     CHECK(judge(q, "250000\xc2\xb1" "5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write the number alone, in us"),
@@ -72,6 +77,12 @@ static void judges_units(void)
     CHECK(judge(q, "250k", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"k\" after the number"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .unit = "MiB", .tolerance = 0.01};
     CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
+    CHECK(judge(q, "0.0390625 GiB", &m) == TT_MARK_RIGHT && judge(q, "41.943 MB", &m) == TT_MARK_RIGHT &&
+          judge(q, "41,943,040 bytes", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(judge(q, "40 MB", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
+    q.unit = "GB/s"; /* of a kind that no other unit has */
+    CHECK(judge(q, "40 GB", &m) == TT_MARK_UNKNOWN && judge(q, "40000 MB/s", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "in GB/s"), "%s", m.reason);
     q.unit = "%";
     CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "too large for this run"), "%s", m.reason);
     CHECK(judge(q, "40 % less", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "negative"), "%s", m.reason);
@@ -126,6 +137,8 @@ static void judges_words(void)
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
     CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG &&
           judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "Yes", &m) == TT_MARK_RIGHT && judge(q, "y", &m) == TT_MARK_RIGHT && judge(q, "no", &m) ==
+          TT_MARK_WRONG && judge(q, "N", &m) == TT_MARK_WRONG && judge(q, "yesterday", &m) == TT_MARK_UNKNOWN);
     q = (struct tt_question){.kind = TT_ASK_RANKING, .answer = "groups.share", .count = 3, .tolerance = 0.05};
     CHECK(judge(q, "ffn, norm, gaps", &m) == TT_MARK_RIGHT && judge(q, "ffn, gaps, norm", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "norm, ffn, gaps", &m) == TT_MARK_WRONG && strstr(m.reason, "number 1"), "%s", m.reason);
@@ -149,6 +162,11 @@ static void reads_letters(void)
     struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "4190464", .tolerance = 0.001};
     CHECK(judge(q, "4.19M", &m) == TT_MARK_RIGHT && judge(q, "4.19 M", &m) == TT_MARK_RIGHT &&
           judge(q, "4190k", &m) == TT_MARK_RIGHT && judge(q, "0.00419G", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "4,190,464", &m) == TT_MARK_RIGHT && judge(q, "4,190,464.0", &m) == TT_MARK_RIGHT &&
+          judge(q, "9,190,464", &m) == TT_MARK_WRONG, "%s", m.reason);
+    static const char *const marks[] = {"4,190", "4,190,46", "4190,464,000", "4,190,4640", "4,190,464,", "4,,190,464"};
+    for (int i = 0; i < 6; i++)
+        CHECK(judge(q, marks[i], &m) == TT_MARK_UNKNOWN && strstr(m.reason, "comma"), "%s: %s", marks[i], m.reason);
     CHECK(judge(q, "4.2M", &m) == TT_MARK_WRONG && strstr(m.reason, "rounded too far"), "%s", m.reason);
     CHECK(judge(q, "4.19", &m) == TT_MARK_WRONG && strstr(m.reason, "1000000 times too small"), "%s", m.reason);
     CHECK(judge(q, "4.19 Mi", &m) == TT_MARK_UNKNOWN && judge(q, "4.19 MB", &m) == TT_MARK_UNKNOWN);
@@ -227,6 +245,37 @@ static void gives_reasons(void)
     tt_yaml_free(slips);
 }
 
+/* A percentage as a fraction, a sign, a reciprocal, also as they are rounded; of small counts all are chance. */
+static void names_slips_that_fit(void)
+{
+    static const struct {
+        const char *answer, *unit;
+        double tolerance, slack;
+        const char *given, *says; /* NULL: that it is too small or too large, and nothing else */
+    } cases[] = {{"1.12 * step.seconds", "%", 0.05, 0.2, "0.003", "not a fraction"}, /* 0.28 */
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "0.0028", "not a fraction"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.28 %", "the sign"},
+                 {"1.12 * step.seconds", "%", 0.05, 0.2, "-0.4", NULL},
+                 {"1.384 * step.seconds", "%", 0.05, 0.2, "0.003", "not a fraction"}, /* 0.346 */
+                 {"1.384 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
+                 {"32 * step.seconds", "%", 0.05, 0, "0.1", NULL}, /* 8 */
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.31", "reciprocal"}, /* 3.18 */
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.3145", "reciprocal"},
+                 {"12.72 * step.seconds", NULL, 0.01, 0, "0.28", NULL},
+                 {"step.kernels / 20", NULL, 0, 0, "4", NULL}, /* 2 */
+                 {"step.kernels / 20", NULL, 0, 0, "1", NULL},
+                 {"step.kernels", NULL, 0, 0, "80", "factor 2"}};
+    struct tt_mark m;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = cases[i].answer, .unit = cases[i].unit,
+                                .tolerance = cases[i].tolerance, .slack = cases[i].slack};
+        CHECK(judge(q, cases[i].given, &m) == TT_MARK_WRONG && strstr(m.reason, cases[i].says ? cases[i].says
+                                                                                             : "for this run"),
+              "%s: %s", cases[i].given, m.reason);
+    }
+}
+
 /* 39 - 2 waits are the figure of another run by chance; 3900 - 200 are not. */
 static void small_differences_are_chance(void)
 {
@@ -286,6 +335,10 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 5", &m) == TT_MARK_WRONG && strstr(m.reason, "after: smaller"), "%s", m.reason);
     CHECK(judge(q, "80 -> 20", &m) == TT_MARK_WRONG && strstr(m.reason, "before: twice"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "before and after"), "%s", m.reason);
+    q.unit = "MiB";
+    CHECK(judge(q, "0.0390625 GiB -> 20 MiB", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(judge(q, "40 ms -> 20 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "give it in MiB"), "%s", m.reason);
+    q.unit = NULL;
     q.measured = "fast:step.kernels";
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
@@ -399,6 +452,37 @@ static void takes_points_for_what_was_shown(void)
     CHECK(tt_exercise_points(&q[0], &marks[0]) == 2 && tt_exercise_points(&q[1], &marks[1]) == 0);
 }
 
+/* The document has the units, so that its numbers are in them, however they were written. */
+static void the_document_has_the_units(void)
+{
+    static const char text[] = "{answer time} ms, {answer count}, {answer aim}\n";
+    static const char *const shown[][4] = {{"250.0 ms", "40", "40 -> 20", "250.0 ms, 40, 40 -> 20\n"},
+                                           {"0.25 s", "4,190,464", "9 -> 20", "250 ms, 4,190,464, 9 -> 20\n"},
+                                           {"1 MiB", "4.19 M", "40", "1 MiB ms, 4.19 M, 40\n"}};
+    struct tt_question q[] = {{.id = "time", .kind = TT_ASK_NUMBER, .unit = "ms", .answer = "250", .tolerance = 0.1},
+                              {.id = "count", .kind = TT_ASK_NUMBER, .answer = "40"},
+                              {.id = "aim", .kind = TT_ASK_TARGET, .answer = "40", .at_least = "10"}};
+    struct tt_mark marks[3];
+    struct tt_exercise e = {.title = "", .questions = q, .question_count = 3, .folder = "/tmp/tt-document-XXXXXX"};
+    struct tt_marked m = {.exercise = &e, .marks = marks};
+    char path[1100];
+    CHECK(mkdtemp(e.folder) != NULL);
+    snprintf(path, sizeof path, "%s/report.md", e.folder);
+    CHECK_OK(tt_file_replace(path, text, sizeof text - 1));
+    for (int i = 0; i < 3; i++) {
+        struct tt_text out = {0};
+        for (int j = 0; j < 3; j++) {
+            judge(q[j], shown[i][j], &marks[j]);
+            marks[j].kind = TT_MARK_RIGHT; /* what is wrong has its mark behind it */
+        }
+        CHECK_OK(tt_marked_report(&m, &out));
+        const char *line = out.s ? strchr(out.s, '\n') + 1 : "";
+        CHECK(!strcmp(line, shown[i][3]), "%s", line);
+        tt_text_free(&out);
+    }
+    CHECK_OK(tt_remove_tree(e.folder));
+}
+
 /* A class page lists what was refused; what need not be there was not. */
 static void refuses_nothing_that_may_be_absent(void)
 {
@@ -432,12 +516,14 @@ int main(void)
     TEST(judges_words);
     TEST(reads_letters);
     TEST(gives_reasons);
+    TEST(names_slips_that_fit);
     TEST(small_differences_are_chance);
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
     TEST(defines);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);
+    TEST(the_document_has_the_units);
     TEST(refuses_nothing_that_may_be_absent);
     close_runs();
     return test_end();

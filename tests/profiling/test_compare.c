@@ -246,6 +246,8 @@ static void a_busy_machine_gives_no_interval(void)
         bool undecided = strstr(text.s, "x undecided: busy") && strstr(text.s, "neither gain nor loss") &&
                          strstr(json.s, "\"undecided\": true") && !strstr(json.s, "\"speedup_low\": 4");
         CHECK(c->runs[1].undecided == (i > 0) && undecided == (i > 0), "%s", text.s);
+        const char *groups = strstr(text.s, "\ngroup ");
+        CHECK(groups && (strstr(groups, "x?\n") && strstr(groups, "\n?: undecided")) == (i > 0), "%s", text.s);
         CHECK(!strstr(text.s, "interval of the steps") == (i > 0), "%s", text.s);
         tt_text_free(&text);
         tt_text_free(&json);

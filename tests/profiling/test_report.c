@@ -3,6 +3,7 @@
 #include "profiling/bound.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
+#include "profiling/report/html_sections.h"
 #include "profiling/report/svg.h"
 #include "tests/profiling/by_hand.h"
 
@@ -351,24 +352,31 @@ static void busy_machines_are_told(void)
     tt_profile_free(&p);
 }
 
-/* Kernels of one pass may take longer than their phase did in another. */
+/* Where the host computes, its time is no overhead; kernels of one pass may take longer than their phase did in
+ * another. */
 static void phases_of_two_passes(void)
 {
     struct tt_profile p = by_hand(1);
     char words[400];
+    struct tt_text chart = {0};
     strcpy(p.phases[0].name, "backward_pass");
     p.phases_count = 1;
     const struct {
         const char *backend;
         double device, waited;
         const char *words;
-    } cases[] = {{"cpu", 0.391, 0, ""}, {"cpu", 0.487, 0, "different steps, so the kernels of backward_pass"},
+    } cases[] = {{"cpu", 0.391, 0, "the host computes: its time is that of the kernels, not of launching them."},
+                 {"cpu", 0.487, 0, "them. Wall and device are of different steps, so the kernels of backward_pass"},
                  {"cpu", 0.487, 0.5, "on a busy machine, so the kernels"}, {"cuda", 0.487, 0.5, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         strcpy(p.run.backend, cases[i].backend);
         p.phases[0].wall = 0.390, p.phases[0].device = cases[i].device, p.run.waited = cases[i].waited;
         tt_phase_remark(&p, words);
         CHECK(cases[i].words[0] ? strstr(words, cases[i].words) != NULL : !words[0], "case %zu: %s", i, words);
+        html_phase_chart(&chart, &p);
+        CHECK((strstr(chart.s, "host computes") != NULL) == !strcmp(cases[i].backend, "cpu") &&
+              (strstr(chart.s, "host enqueues") != NULL) == !strcmp(cases[i].backend, "cuda"), "case %zu", i);
+        tt_text_free(&chart);
     }
     tt_profile_free(&p);
 }
