@@ -187,6 +187,28 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
                           "high; tt profile --remeasure measures them again when it is quiet\n");
 }
 
+/* Ranks whose pairs of steps differ too much to tell what is hidden; of busy machines it is said above. */
+static bool hides_unknown(const struct tt_json *profile)
+{
+    const struct tt_json *rows = profile && !tt_exercise_was_busy(profile) ? tt_json_get(profile, "rows") : NULL;
+    for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
+        const struct tt_json *known = tt_json_get(r, "hidden_known");
+        if (known && !known->boolean && tt_json_number(r, "communication_ms", 0) > 0) return true;
+    }
+    return false;
+}
+
+static void unknown_hidden(const struct tt_marked *m, struct tt_text *out)
+{
+    int n = 0;
+    for (int i = 0; i < m->exercise->run_count; i++)
+        if (hides_unknown(m->runs[i].profile))
+            tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
+    if (n)
+        tt_text_puts(out, ": what is hidden is not measurable, since it may be off by more than a third of the "
+                          "communication. More steps, or another LINK, may show it\n");
+}
+
 /* Right answers of runs that something else disturbed. */
 static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
 {
@@ -225,6 +247,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     int n = 0;
     busy_runs(m, out);
     doubtful_roofs(m, out);
+    unknown_hidden(m, out);
     busy_quotients(m, out);
     double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;
