@@ -69,14 +69,18 @@ double tt_turns_waited(const struct tt_turns *sum)
     return known ? sum->waited / whole : NAN;
 }
 
-/* A program that has the machine to itself waits for a hundredth of its time or less. */
+/* Programs that had two cores to themselves waited for 0.2 to 4 % of their time, half of them for 1.7 % or more: 32
+ * short profiles of two threads. */
 static const double much = 0.05;
 
-bool tt_was_busy(double load, double waited) { return tt_is_busy(load) || waited > much; }
+bool tt_was_busy(double load, double waited) { return isnan(waited) ? tt_is_busy(load) : waited > much; }
 
 void tt_was_busy_words(double load, double waited, char out[100])
 {
-    tt_busy_words(load, out);
-    if (waited > much)
+    out[0] = 0;
+    if (!tt_was_busy(load, waited)) return;
+    if (isnan(waited))
+        snprintf(out, 100, "the machine was busy: a load of %.1f per processor in the minute before", load);
+    else
         snprintf(out, 100, "the machine was busy: threads waited %.0f %% of their time for a processor", 100 * waited);
 }

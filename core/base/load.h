@@ -32,7 +32,8 @@ void tt_turns_add(struct tt_turns *sum, const struct tt_turns *from, const struc
 /* What part of their time threads waited for a processor, 0 to 1. One that sleeps waits for none. */
 double tt_turns_waited(const struct tt_turns *sum);
 
-/* By either: the load before a run, and what the run waited, where that is known. */
+/* What the run itself waited decides. The load is of the minute before it, whose programs may have ended: it decides
+ * where what the run waited is not known. */
 bool tt_was_busy(double load, double waited);
 void tt_was_busy_words(double load, double waited, char out[100]);
 

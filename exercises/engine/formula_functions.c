@@ -278,6 +278,26 @@ static tt_status noise(struct tt_formula_parser *p, const char *name, const valu
     return TT_OK;
 }
 
+/* low('a', 'b') and high('a', 'b'): the interval of the quotient of the steps of two runs. interval('a', 'b'): the same
+ * as a sentence says it. */
+static tt_status interval(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *runs[2];
+    double low, high;
+    TT_TRY(two_runs(p, name, args, runs));
+    if (!runs[0] || !runs[1]) return TT_OK;
+    bool known = tt_exercise_range(runs[0], runs[1], &low, &high);
+    if (strcmp(name, "interval")) {
+        *out = tt_formula_number(strcmp(name, "low") ? high : low);
+    } else if (known) {
+        out->kind = TT_FORMULA_WORD;
+        snprintf(out->word, sizeof out->word, "%.2f to %.2f", low, high);
+    } else {
+        say_noise(1, tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]), out);
+    }
+    return TT_OK;
+}
+
 /* losses_apart('a', 'b') and gradients_apart('a', 'b') */
 static tt_status apart(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
@@ -299,6 +319,7 @@ static const struct function {
     {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
     {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
+    {"low", 2, interval},      {"high", 2, interval},   {"interval", 2, interval},
     {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart}, {"weighted", 2, weighted},
 };
 

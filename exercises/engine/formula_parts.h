@@ -32,6 +32,9 @@ tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct 
 double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_was_busy(const struct tt_json *profile);
 
+/* The interval of the quotient of two runs' steps; false, and 0 to 1e9, where nothing is known. */
+bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high);
+
 /* apart.c: the largest difference of the losses of the same steps, or of the norms of a tensor's gradient in the first
  * step, as a part of it; NaN where the two have none in common. */
 double tt_exercise_apart(const struct tt_json *a, const struct tt_json *b, bool gradients);

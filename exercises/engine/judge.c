@@ -156,11 +156,11 @@ static bool close_to(const struct tt_question *q, double x, double best)
     return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
 }
 
-/* Close to the first is right too, but it is not the first. */
+/* Close to the first is right too, but it is not the first. That it is undecided is no other one. */
 static void say_first(const struct tt_question *q, const char *first, struct tt_mark *m)
 {
-    snprintf(m->means, sizeof m->means, "In your run %.100s is ahead of it by less than %.3g %%, too little to tell.",
-             first, 100 * q->tolerance);
+    snprintf(m->means, sizeof m->means, "In your run %.100s is ahead%s by less than %.3g %%, too little to tell.",
+             first, strcmp(m->given, "undecided") ? " of it" : "", 100 * q->tolerance);
 }
 
 static tt_status choose_item(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -177,8 +177,9 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
     const struct candidate *chosen = named(c, n, m->given);
     tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
-                       strcmp(c[0].name, "undecided") ? "another one is ahead of it in your run"
-                                                      : "your runs do not decide it");
+                       !strcmp(c[0].name, "undecided")  ? "your runs do not decide it"
+                       : !strcmp(m->given, "undecided") ? "one of them is ahead in your run"
+                                                        : "another one is ahead of it in your run");
     if (m->kind == TT_MARK_RIGHT && chosen->value < c[0].value) say_first(q, c[0].name, m);
     return TT_OK;
 }

@@ -1,9 +1,11 @@
 /* Speed-ups that the scatter of the steps could have made by itself. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/load.h"
+#include "core/base/range.h"
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 #include "profiling/bound.h"
@@ -68,6 +70,49 @@ double tt_exercise_noise_of(const struct tt_json *profile)
     return !isfinite(scatter) || tt_exercise_was_busy(profile) ? 1 : fmin(scatter, 1);
 }
 
+/* ---- the interval of a quotient ---- */
+
+static int step_times(const struct tt_json *profile, double **out)
+{
+    const struct tt_json *samples = tt_json_get(profile, "samples");
+    int n = 0, most = 0;
+    for (const struct tt_json *s = samples ? samples->first : NULL; s; s = s->next) most++;
+    *out = calloc((size_t)most + 1, sizeof **out);
+    for (const struct tt_json *s = samples ? samples->first : NULL; s && *out; s = s->next)
+        if (tt_json_number(s, "seconds", NAN) > 0) (*out)[n++] = tt_json_number(s, "seconds", NAN);
+    return n;
+}
+
+/* As tt compare has it, of the times of single steps; false where these are not known. */
+static bool range_of_steps(const struct tt_json *above, const struct tt_json *below, struct tt_range *out)
+{
+    double *a, *b;
+    int na = step_times(above, &a), nb = step_times(below, &b);
+    *out = (struct tt_range){NAN, NAN, NAN};
+    if (a && b && na && nb) tt_status_free(tt_ratio_range(a, na, b, nb, out));
+    free(a);
+    free(b);
+    return isfinite(out->low) && isfinite(out->high);
+}
+
+/* It holds the quotient of the medians, and what runs differ by however little their steps do. */
+bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
+{
+    double x = tt_json_number(tt_json_get(above, "step"), "seconds",
+                              NAN) / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
+    double differ = hypot(tt_runs_differ(backend_of(above)), tt_runs_differ(backend_of(below)));
+    struct tt_range range;
+    *low = 0, *high = 1e9;
+    if (!isfinite(x) || tt_exercise_noise_of(above) >= 1 || tt_exercise_noise_of(below) >= 1) return false;
+    if (!range_of_steps(above, below, &range)) {
+        double noise = hypot(scatter_of(above), scatter_of(below));
+        range.low = x * (1 - noise), range.high = x * (1 + noise);
+    }
+    *low = fmin(range.low, x * (1 - differ));
+    *high = fmax(range.high, x * (1 + differ));
+    return true;
+}
+
 /* Two runs whose steps an answer divides. */
 struct quotient {
     const struct tt_json *above, *below;
@@ -89,13 +134,14 @@ static bool is_busy(const struct quotient *q)
     return tt_exercise_was_busy(q->above) || tt_exercise_was_busy(q->below);
 }
 
-/* What it may be off by where it is no further from 1 than that; else 0. */
+/* What it may be off by towards 1 where its interval holds 1; else 0. */
 static double noise_of(const struct quotient *q)
 {
     double x = tt_json_number(tt_json_get(q->above, "step"), "seconds",
                               NAN) / tt_json_number(tt_json_get(q->below, "step"), "seconds", NAN);
-    double noise = hypot(scatter_of(q->above), scatter_of(q->below));
-    return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
+    double low, high;
+    if (!tt_exercise_range(q->above, q->below, &low, &high) || low > 1 || high < 1) return 0;
+    return x > 1 ? 1 - low / x : high / x - 1;
 }
 
 /* Ranks cannot be faster than one alone with the same work: a run where they are tells of the machine, not of them. */
@@ -141,6 +187,28 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
                           "high; tt profile --remeasure measures them again when it is quiet\n");
 }
 
+/* Ranks whose pairs of steps differ too much to tell what is hidden; of busy machines it is said above. */
+static bool hides_unknown(const struct tt_json *profile)
+{
+    const struct tt_json *rows = profile && !tt_exercise_was_busy(profile) ? tt_json_get(profile, "rows") : NULL;
+    for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
+        const struct tt_json *known = tt_json_get(r, "hidden_known");
+        if (known && !known->boolean && tt_json_number(r, "communication_ms", 0) > 0) return true;
+    }
+    return false;
+}
+
+static void unknown_hidden(const struct tt_marked *m, struct tt_text *out)
+{
+    int n = 0;
+    for (int i = 0; i < m->exercise->run_count; i++)
+        if (hides_unknown(m->runs[i].profile))
+            tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
+    if (n)
+        tt_text_puts(out, ": what is hidden is not measurable, since it may be off by more than a third of the "
+                          "communication. More steps, or another LINK, may show it\n");
+}
+
 /* Right answers of runs that something else disturbed. */
 static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
 {
@@ -179,6 +247,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     int n = 0;
     busy_runs(m, out);
     doubtful_roofs(m, out);
+    unknown_hidden(m, out);
     busy_quotients(m, out);
     double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;

@@ -98,10 +98,31 @@ static void tells_impossible_ranks(void)
     tt_json_free(m.runs[0].profile);
 }
 
+/* Neither busy nor a speed-up, and yet it decides nothing. */
+static void tells_what_is_not_measurable(void)
+{
+    static const char rows[] = "{\"run\": {\"waited\": 0}, \"rows\": [{\"ranks\": 1, \"communication_ms\": 0, "
+                               "\"hidden_known\": false}, {\"ranks\": 2, \"communication_ms\": 345, "
+                               "\"hidden_known\": %s}]}";
+    struct tt_exercise e = {.runs = {{.name = "weak"}, {.name = "late"}}, .run_count = 2};
+    struct tt_marked m = {.exercise = &e};
+    struct tt_text out = {0};
+    for (int i = 0; i < 2; i++) {
+        char text[300];
+        snprintf(text, sizeof text, rows, i ? "false" : "true");
+        CHECK_OK(tt_json_parse(text, strlen(text), &m.runs[i].profile));
+    }
+    tt_exercise_noise(&m, &out);
+    CHECK(out.s && strstr(out.s, "noise: late: what is hidden is not measurable"), "%s", out.s);
+    tt_text_free(&out);
+    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+}
+
 int main(void)
 {
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
+    TEST(tells_what_is_not_measurable);
     return test_end();
 }

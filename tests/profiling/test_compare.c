@@ -225,6 +225,11 @@ static void busy_runs_are_told(void)
     CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine was busy: a load of 7.0") &&
           !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
     tt_compare_free(c);
+    busy.run.waited = 0.016; /* the others had ended before it began */
+    save(&busy, "busy");
+    CHECK_OK(compare("quiet", "busy", c));
+    CHECK(!c->runs[1].undecided && (!c->warnings.s || !strstr(c->warnings.s, "busy: when")), "%s", c->warnings.s);
+    tt_compare_free(c);
     free(c);
 }
 
