@@ -30,8 +30,8 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
 bool tt_exercise_near(const struct tt_question *q, double x, double right);
 /* Near, or rounded the way tt prints large numbers. */
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right);
-/* What a wrong number looks like. `measured`: the right one comes from a run. */
-const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured);
+/* What a wrong number looks like; the mark notes how well that fits. `measured`: the right one comes from a run. */
+const char *tt_exercise_slip(const struct tt_question *q, struct tt_mark *m, double x, double right, bool measured);
 const char *tt_exercise_outside(bool below, bool measured);
 
 /* Digits as they were written, without zeros in front. */
@@ -39,7 +39,7 @@ int tt_exercise_digits(const char *given);
 /* The right number, rounded to the digits that were given. */
 bool tt_exercise_rounded(const char *given, double x, double right);
 /* The same of a wrong answer: it was written with too few digits. */
-bool tt_exercise_too_short(const char *given, double x, double right);
+bool tt_exercise_too_short(const struct tt_question *q, const char *given, double x, double right);
 /* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
 double tt_exercise_scale(const char *letter);
 

@@ -35,7 +35,8 @@ const struct tt_unit *tt_exercise_unit(const char *text)
 double tt_exercise_convert(const char *from, const char *to)
 {
     const struct tt_unit *a = tt_exercise_unit(from), *b = tt_exercise_unit(to);
-    bool whole = a && b && !from[strlen(a->name)] && !to[strlen(b->name)];
+    const char *rest = a ? from + strlen(a->name) : "", *behind = b ? to + strlen(b->name) : "";
+    bool whole = a && b && !strcmp(rest, behind) && (!*rest || !strcmp(rest, "/s")); /* of both, or of neither */
     return whole && a->of == b->of ? a->scale / b->scale : NAN;
 }
 
