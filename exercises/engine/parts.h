@@ -67,6 +67,9 @@ const struct tt_unit *tt_exercise_unit(const char *text);
 /* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
 double tt_exercise_convert(const char *from, const char *to);
 
+/* Whether a time stands there: a number with the unit of one. */
+bool tt_exercise_has_time(const char *sentence);
+
 /* The next one from *at on, which is left behind it; false: there is none. */
 bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
@@ -79,7 +82,7 @@ struct tt_figure {
     double value;
     const struct tt_unit *unit; /* NULL: it has none */
     const char *word, *from;
-    const struct tt_yaml *with; /* words that have to stand beside a bare digit ("a|b": either); NULL: none help it */
+    const struct tt_yaml *with; /* words that have to stand beside a word or a bare digit ("a|b": either); NULL: none */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
     const char *about;          /* words of which one has to stand beside it; NULL: it needs none */

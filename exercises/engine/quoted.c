@@ -79,6 +79,14 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     return true;
 }
 
+bool tt_exercise_has_time(const char *sentence)
+{
+    struct tt_quoted q;
+    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
+        if (q.unit && q.unit->of == TIME) return true;
+    return false;
+}
+
 /* Without a sign of percent, 0.387 is a part of a whole; 38.7 may be meant as percent, and 38 may be anything. */
 static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
 {

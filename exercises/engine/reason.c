@@ -125,6 +125,19 @@ static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_sc
     return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
 
+/* Of a sentence that names a time, and no figure that counts: why that does not. */
+static tt_status say_of_time(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    bool there = false;
+    tt_status st = fill_in(q->otherwise, scope, m, &text, &there);
+    size_t n = strlen(m->reason);
+    if (!st && there && text.n)
+        snprintf(m->reason + n, sizeof m->reason - n, "%s %s", tt_exercise_stop(m->reason), text.s);
+    tt_text_free(&text);
+    return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
+}
+
 bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size)
 {
     const char *start = text;
@@ -236,6 +249,8 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     if (!st && m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
     if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
     if (!st && m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
+    bool time = q->kind == TT_ASK_TEXT && q->otherwise && tt_exercise_has_time(m->given);
+    if (!st && time && m->kind == TT_MARK_UNKNOWN) st = say_of_time(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;
     return st;
