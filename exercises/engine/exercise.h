@@ -62,6 +62,8 @@ struct tt_mark {
     char right[160]; /* shown only when asked for */
     double value, number; /* of a question for a number: the right one, and the one that was given; else NaN. Of a
                              target number is what was, where that is wrong */
+    bool named;      /* a wrong number: some mistake gives it, and `off` is how far it is from that, as a part of it */
+    double off;
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
     bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
     bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply */

@@ -71,15 +71,15 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     struct tt_formula_value *v = &all->v[all->values++];
     char formula[1200];
     const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
+    const struct tt_yaml *with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
     TT_TRY(tt_formula(formula, scope, v));
-    if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word});
+    if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .with = with});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     struct tt_formula_value other;
     tt_status st = of_other(all->q, formula, scope, &other);
     if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, unit);
     if (!st && v->kind == TT_FORMULA_NUMBER)
-        add(all, (struct tt_figure){.value = v->number, .unit = unit, .unlike = all->q->unlike,
-                                    .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL,
+        add(all, (struct tt_figure){.value = v->number, .unit = unit, .unlike = all->q->unlike, .with = with,
                                     .other = other.kind == TT_FORMULA_NUMBER ? other.number : 0});
     tt_formula_free(&other);
     return st;

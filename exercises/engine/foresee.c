@@ -103,7 +103,7 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
     if (!tt_exercise_near(q, x[0], before)) {
         bool swapped = tt_exercise_near(q, x[1], before);
         snprintf(reason, sizeof reason, "before: %s", swapped ? "the two are swapped; what is measured comes first"
-                                                              : tt_exercise_slip(q, x[0], before, m->given, true));
+                                                              : tt_exercise_slip(q, m, x[0], before, true));
         tt_exercise_because(m, TT_MARK_WRONG, reason);
         if (!swapped) m->number = x[0];
         m->misput = true;

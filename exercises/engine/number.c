@@ -165,10 +165,12 @@ bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, dou
     return tt_exercise_near(q, x, right) || as_printed(q, m, x, right);
 }
 
-/* A single digit is an idea of its own more often than a figure that was rounded: it has to be close. */
-bool tt_exercise_too_short(const char *given, double x, double right)
+/* A single digit is an idea of its own more often than a figure that was rounded: it has to be close, and closer than
+ * one with a unit or a point, which nobody makes up. */
+bool tt_exercise_too_short(const struct tt_question *q, const char *given, double x, double right)
 {
-    bool close = tt_exercise_digits(given) > 1 || fabs(x - right) <= 0.05 * fabs(right);
+    double room = q->unit || strchr(given, '.') ? 0.1 : 0.05;
+    bool close = tt_exercise_digits(given) > 1 || fabs(x - right) <= room * fabs(right);
     return close && tt_exercise_rounded(given, x, right);
 }
 
@@ -186,8 +188,15 @@ static bool is_small_count(const struct tt_question *q, double x, double right)
     return !q->tolerance && right == trunc(right) && fmax(fabs(x), fabs(right)) < 10;
 }
 
+/* So many times what is wanted, as near as a hundredth. */
+static bool is_times(const struct tt_question *q, double x, double factor, double right)
+{
+    return fabs(x - factor * right) <= (fmin(q->tolerance, 0.01) + 1e-9) * fabs(factor * right);
+}
+
 /* So many times off, in the words of the unit; NULL where no such factor is. */
-static const char *power_of_ten(const struct tt_question *q, const char *given, double x, double right)
+static const char *power_of_ten(const struct tt_question *q, const char *given, double x, double right,
+                                double *mistaken)
 {
     static const struct {
         double factor;
@@ -203,30 +212,53 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
                  {1e9, "1e9 times too large: look at the unit", "1e9 times too large"},
                  {1e-9, "1e9 times too small: look at the unit", "1e9 times too small"}};
     bool percent = q->unit && !strcmp(q->unit, "%");
+    *mistaken = 100 * right;
     if (percent && equals(q, x / 100, right)) return "100 times too large: was it multiplied by 100 twice?";
+    *mistaken = right / 100;
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
-    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
+        *mistaken = slips[i].factor * right;
         if (equals(q, x / slips[i].factor, right))
             return q->unit || !slips[i].plain ? slips[i].of_unit : slips[i].plain;
+    }
     return NULL;
 }
 
-const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+/* A mistake that is made with any number, and what it gives; NULL: it is none of them. */
+static const char *common_slip(const struct tt_question *q, const char *given, double x, double right,
+                               double *mistaken)
 {
     double mib = 0x1p20 / 1e6;
-    const char *factor = power_of_ten(q, given, x, right);
-    if (tt_exercise_too_short(given, x, right)) return "rounded too far: give more digits";
+    const char *factor = power_of_ten(q, given, x, right, mistaken);
     if (factor) return factor;
+    *mistaken = x > right ? right * mib : right / mib;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
+    *mistaken = 1 / right;
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
     if (reciprocal) return "the reciprocal of what is wanted";
+    *mistaken = -right;
     if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
-    if (!is_small_count(q, x, right) && equals(q, x / 2, right))
+    *mistaken = 2 * right;
+    if (!is_small_count(q, x, right) && is_times(q, x, 2, right))
         return "twice what is wanted: is a factor 2 counted double?";
-    if (!is_small_count(q, x, right) && equals(q, x * 2, right))
+    *mistaken = right / 2;
+    if (!is_small_count(q, x, right) && is_times(q, x, 0.5, right))
         return "half of what is wanted: is a factor 2 forgotten?";
+    return NULL;
+}
+
+const char *tt_exercise_slip(const struct tt_question *q, struct tt_mark *m, double x, double right, bool measured)
+{
+    double mistaken = right;
+    bool short_of = tt_exercise_too_short(q, m->given, x, right);
+    const char *slip = short_of ? "rounded too far: give more digits"
+                                : common_slip(q, m->given, x, right, &mistaken);
+    bool rounded = tt_exercise_digits(m->given) > 1 && tt_exercise_rounded(m->given, x, mistaken);
+    m->named = slip != NULL;
+    m->off = short_of || rounded ? 0 : fabs(x - mistaken) / fmax(fabs(mistaken), 1e-300);
+    if (slip) return slip;
     if (!measured) return x > right ? "too large" : "too small";
     return x > right ? "too large for this run" : "too small for this run";
 }

@@ -30,8 +30,8 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
 bool tt_exercise_near(const struct tt_question *q, double x, double right);
 /* Near, or rounded the way tt prints large numbers. */
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right);
-/* What a wrong number looks like. `measured`: the right one comes from a run. */
-const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured);
+/* What a wrong number looks like; the mark notes how well that fits. `measured`: the right one comes from a run. */
+const char *tt_exercise_slip(const struct tt_question *q, struct tt_mark *m, double x, double right, bool measured);
 const char *tt_exercise_outside(bool below, bool measured);
 
 /* Digits as they were written, without zeros in front. */
@@ -39,7 +39,7 @@ int tt_exercise_digits(const char *given);
 /* The right number, rounded to the digits that were given. */
 bool tt_exercise_rounded(const char *given, double x, double right);
 /* The same of a wrong answer: it was written with too few digits. */
-bool tt_exercise_too_short(const char *given, double x, double right);
+bool tt_exercise_too_short(const struct tt_question *q, const char *given, double x, double right);
 /* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
 double tt_exercise_scale(const char *letter);
 
@@ -67,6 +67,9 @@ const struct tt_unit *tt_exercise_unit(const char *text);
 /* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
 double tt_exercise_convert(const char *from, const char *to);
 
+/* Whether a time stands there: a number with the unit of one. */
+bool tt_exercise_has_time(const char *sentence);
+
 /* The next one from *at on, which is left behind it; false: there is none. */
 bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
@@ -79,7 +82,7 @@ struct tt_figure {
     double value;
     const struct tt_unit *unit; /* NULL: it has none */
     const char *word, *from;
-    const struct tt_yaml *with; /* words that have to stand beside a bare digit ("a|b": either); NULL: none help it */
+    const struct tt_yaml *with; /* words that have to stand beside a word or a bare digit ("a|b": either); NULL: none */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
     const char *about;          /* words of which one has to stand beside it; NULL: it needs none */

@@ -35,7 +35,8 @@ const struct tt_unit *tt_exercise_unit(const char *text)
 double tt_exercise_convert(const char *from, const char *to)
 {
     const struct tt_unit *a = tt_exercise_unit(from), *b = tt_exercise_unit(to);
-    bool whole = a && b && !from[strlen(a->name)] && !to[strlen(b->name)];
+    const char *rest = a ? from + strlen(a->name) : "", *behind = b ? to + strlen(b->name) : "";
+    bool whole = a && b && !strcmp(rest, behind) && (!*rest || !strcmp(rest, "/s")); /* of both, or of neither */
     return whole && a->of == b->of ? a->scale / b->scale : NAN;
 }
 
@@ -76,6 +77,14 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     out->scaled = out->number * tt_exercise_scale(behind); /* 0 where no such letter follows */
     out->unit = tt_exercise_unit(behind);
     return true;
+}
+
+bool tt_exercise_has_time(const char *sentence)
+{
+    struct tt_quoted q;
+    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
+        if (q.unit && q.unit->of == TIME) return true;
+    return false;
 }
 
 /* Without a sign of percent, 0.387 is a part of a whole; 38.7 may be meant as percent, and 38 may be anything. */

@@ -80,6 +80,22 @@ static double off_by(const struct tt_question *q, const struct tt_mark *m, doubl
     return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
 }
 
+/* The same of a figure that belongs elsewhere. That is copied, or computed from what was rounded: it has to be nearer
+ * than a mistake of this question, since among many figures one is near by chance. */
+static double off_figure(const struct tt_question *q, const struct tt_mark *m, double x)
+{
+    double off = is_number(q, m, x) ? off_by(q, m, x) : INFINITY;
+    return off <= 0.002 ? off : INFINITY;
+}
+
+/* A mistake that the question itself knows, or another run: it was found that far off. */
+static void say_known(struct tt_mark *m, const char *reason, double off)
+{
+    tt_exercise_because(m, TT_MARK_WRONG, reason);
+    m->known = m->named = true;
+    m->off = off;
+}
+
 /* The mistakes that the question knows: the one that comes nearest. */
 static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
                            double *nearest)
@@ -93,8 +109,7 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
         tt_formula_free(&v);
         if (!(off < *nearest)) continue;
         *nearest = off;
-        tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
-        m->known = true;
+        say_known(m, tt_yaml_get(y, "says")->text, off);
     }
     return TT_OK;
 }
@@ -106,6 +121,19 @@ static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_sc
     bool there = false;
     tt_status st = fill_in(q->otherwise, scope, m, &text, &there);
     if (!st && there && text.n) tt_exercise_because(m, TT_MARK_WRONG, text.s);
+    tt_text_free(&text);
+    return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
+}
+
+/* Of a sentence that names a time, and no figure that counts: why that does not. */
+static tt_status say_of_time(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    bool there = false;
+    tt_status st = fill_in(q->otherwise, scope, m, &text, &there);
+    size_t n = strlen(m->reason);
+    if (!st && there && text.n)
+        snprintf(m->reason + n, sizeof m->reason - n, "%s %s", tt_exercise_stop(m->reason), text.s);
     tt_text_free(&text);
     return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
@@ -132,8 +160,7 @@ static double off_formula(const struct tt_question *q, const char *formula, stru
 {
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
-    bool same = !st && v.kind == TT_FORMULA_NUMBER && is_number(q, m, v.number);
-    double off = same ? off_by(q, m, v.number) : INFINITY;
+    double off = !st && v.kind == TT_FORMULA_NUMBER ? off_figure(q, m, v.number) : INFINITY;
     tt_status_free(st);
     tt_formula_free(&v);
     return off;
@@ -152,29 +179,36 @@ static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
     return n > 1;
 }
 
+/* The formula of the answer; of one that is the name of a definition, what stands there. */
+static const char *answer_of(const struct tt_question *q, const struct tt_formula_scope *scope)
+{
+    const struct tt_yaml *y = scope->define ? tt_yaml_get(scope->define, q->answer) : NULL;
+    return y && y->text ? y->text : q->answer;
+}
+
 /* The figure of another run than the question's, where that comes nearer than any other mistake. */
 static void find_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
                            double nearest)
 {
+    const char *answer = answer_of(q, scope);
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
-    if (is_small_whole(m->number, has_runs(q->answer, scope) ? 100 : 10)) return;
+    if (is_small_whole(m->number, has_runs(answer, scope) ? 100 : 10)) return;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
             if (i == j || !scope->runs[j].profile) continue;
-            if (tt_exercise_exchange(q->answer, to, to, formula, sizeof formula)) continue; /* over itself: no figure */
-            bool named = tt_exercise_exchange(q->answer, from, to, formula, sizeof formula);
+            if (tt_exercise_exchange(answer, to, to, formula, sizeof formula)) continue; /* over itself: no figure */
+            bool named = tt_exercise_exchange(answer, from, to, formula, sizeof formula);
             if (!named && strcmp(from, own)) continue;
             scope->run = named ? q->run : to;
-            double off = off_formula(q, named ? formula : q->answer, scope, m);
+            double off = off_formula(q, named ? formula : answer, scope, m);
             scope->run = q->run;
             if (!(off < nearest)) continue;
             nearest = off;
             snprintf(reason, sizeof reason, "%sthat is the figure of the run %.60s; that of %.60s is wanted",
                      q->kind == TT_ASK_TARGET ? "before: " : "", to, from);
-            tt_exercise_because(m, TT_MARK_WRONG, reason);
-            m->known = true;
+            say_known(m, reason, off);
         }
 }
 
@@ -182,10 +216,26 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
 {
     double nearest = INFINITY;
     if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
-    if (isfinite(m->number) && tt_exercise_too_short(m->given, m->number, m->value)) return TT_OK; /* and says so */
+    if (isfinite(m->number) && tt_exercise_too_short(q, m->given, m->number, m->value)) return TT_OK; /* it says so */
     if (q->otherwise && !m->unfit) TT_TRY(say_otherwise(q, scope, m));
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
+    if (m->named && !m->known) nearest = m->off + 1e-9; /* as near as that, the other run is the better reason */
     if (isfinite(m->number)) find_other_run(q, scope, m, nearest);
+    return TT_OK;
+}
+
+/* Within the tolerance, but to its digits what a mistake gives, and not what is right. The two have to be apart by more
+ * than figures that were rounded on the way are. */
+static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    if (tt_exercise_digits(m->given) < 3 || tt_exercise_rounded(m->given, m->number, m->value)) return TT_OK;
+    for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y; y = y->next) {
+        struct tt_formula_value v;
+        TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
+        bool number = v.kind == TT_FORMULA_NUMBER && fabs(v.number - m->value) > 0.01 * fabs(m->value);
+        if (number && is_rounded(q, m, v.number)) say_known(m, tt_yaml_get(y, "says")->text, 0);
+        tt_formula_free(&v);
+    }
     return TT_OK;
 }
 
@@ -194,25 +244,47 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     const char *lacking = scope->lacking; /* an explanation may need more runs than the answer */
     bool used = scope->used;
     tt_status st = TT_OK;
-    if (m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
+    if (m->kind == TT_MARK_RIGHT && q->kind == TT_ASK_NUMBER)
+        st = tt_context(is_a_slip(q, scope, m), "line %d, question %s, slips", q->line, q->id);
+    if (!st && m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
     if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
-    if (m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
+    if (!st && m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
+    bool time = q->kind == TT_ASK_TEXT && q->otherwise && tt_exercise_has_time(m->given);
+    if (!st && time && m->kind == TT_MARK_UNKNOWN) st = say_of_time(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;
     return st;
 }
 
-static bool answers(const struct tt_marked *m, int question, const struct tt_mark *given)
+/* How far an answer is from the right one to another question; INFINITY: it is not that. */
+static double off_answer(const struct tt_marked *m, int given, int question)
 {
-    const struct tt_question *q = &m->exercise->questions[question];
-    return isfinite(m->marks[question].value) && isfinite(given->number) &&
-           fabs(given->number - m->marks[question].value) <=
-               (q->tolerance < 0.01 ? q->tolerance : 0.01) * fabs(m->marks[question].value);
+    return off_figure(&m->exercise->questions[question], &m->marks[given], m->marks[question].value);
 }
 
 static bool same_unit(const struct tt_question *a, const struct tt_question *b)
 {
     return !strcmp(a->unit ? a->unit : "", b->unit ? b->unit : "");
+}
+
+/* Each is the answer to the other's question, and no mistake of its own comes nearer. Two small counts are so by
+ * chance. */
+static bool are_swapped(const struct tt_marked *m, int i, int j)
+{
+    const struct tt_mark *a = &m->marks[i], *b = &m->marks[j];
+    double there = off_answer(m, i, j), back = off_answer(m, j, i);
+    if (b->kind != TT_MARK_WRONG || !isfinite(there) || !isfinite(back)) return false;
+    if (is_small_whole(a->number, 10) && is_small_whole(b->number, 10)) return false;
+    return !(a->named && a->off < there) && !(b->named && b->off < back);
+}
+
+/* It is the answer to that question, and no mistake of its own is as near. */
+static bool is_answer_to(const struct tt_marked *m, int i, int j)
+{
+    const struct tt_mark *a = &m->marks[i];
+    double off = off_answer(m, i, j);
+    bool chance = is_small_whole(a->number, 10) || !same_unit(&m->exercise->questions[i], &m->exercise->questions[j]);
+    return isfinite(off) && !chance && !a->known && !(a->named && a->off <= off);
 }
 
 void tt_exercise_swapped(struct tt_marked *m)
@@ -221,11 +293,8 @@ void tt_exercise_swapped(struct tt_marked *m)
     for (int i = 0; i < e->question_count; i++)
         for (int j = 0; j < e->question_count && m->marks[i].kind == TT_MARK_WRONG; j++) {
             struct tt_mark *mark = &m->marks[i];
-            if (i == j || !answers(m, j, mark)) continue;
-            bool both = m->marks[j].kind == TT_MARK_WRONG && answers(m, i, &m->marks[j]);
-            bool chance = mark->known || is_small_whole(mark->number, 10) ||
-                          !same_unit(&e->questions[i], &e->questions[j]);
-            if (chance && !both) continue;
+            bool both = i != j && are_swapped(m, i, j);
+            if (i == j || (!both && !is_answer_to(m, i, j))) continue;
             snprintf(mark->reason, sizeof mark->reason,
                      both ? "this and %s are swapped" : "that is the answer to %s", e->questions[j].id);
             break;

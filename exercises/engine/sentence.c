@@ -9,12 +9,14 @@
 
 #include "exercises/engine/parts.h"
 
+static bool is_count(const struct tt_figure *f) { return !f->unit && f->value == trunc(f->value); }
+
 /* As near as people quote: as it is rounded to two digits or more, or, if the number has the figure's unit or the
  * figure none, to 2 %. A count is what it is. */
 static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, double x)
 {
     double value = fabs(f->value);
-    bool count = !f->unit && value == trunc(value), near = !f->unit || q->unit;
+    bool count = is_count(f), near = !f->unit || q->unit;
     if (x == value) return true;
     if (tt_exercise_digits(q->given) < 2) return false;
     if (!f->printed && !count && near && fabs(x - value) <= 0.02 * value) return true;
@@ -67,6 +69,18 @@ static bool tells(const struct tt_figure *f)
     return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
 }
 
+/* The number as it was written is a figure of the run which the sentence has to tell from the learner's, whichever of
+ * them. Counts are of their own kind: 2 waits are not healthy's 2 copies. */
+static bool is_of_other(const struct tt_figure *f, int n, const struct tt_quoted *q)
+{
+    double as[2];
+    if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
+    for (int i = 0; i < n; i++)
+        for (int j = 0, values = tt_exercise_quoted_as(q, f[i].unit, as); f[i].unlike && j < values; j++)
+            if (tt_exercise_rounded(q->given, as[j], fabs(f[i].other))) return true;
+    return false;
+}
+
 /* The number as it was written is this figure, and not as well that of the run which it has to be told from. `anyway`:
  * it is also that one's. */
 static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double x, bool anyway)
@@ -77,14 +91,16 @@ static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
-/* The number that is this figure in some unit is left in `found`. */
-static bool has_number(const char *sentence, const struct tt_figure *f, bool bare, bool anyway, char found[40])
+/* The number that is this one of n figures in some unit is left in `found`. */
+static bool has_number(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f, bool bare,
+                       bool anyway, char found[40])
 {
     struct tt_quoted q;
     double as[2];
     for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
-        for (int i = 0, n = tt_exercise_quoted_as(&q, f->unit, as); i < n && (bare || !is_bare(q.given)); i++) {
-            if (!is_this(f, &q, as[i], anyway)) continue;
+        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare(q.given)); i++) {
+            bool others = f->unlike && !is_count(f) && is_of_other(all, n, &q);
+            if (others ? !anyway || !is_figure(f, &q, as[i]) : !is_this(f, &q, as[i], anyway)) continue;
             snprintf(found, 40, "%s", q.given);
             return true;
         }
@@ -99,14 +115,15 @@ static bool has_count(const char *sentence, const struct tt_figure *f)
     return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
 }
 
-static bool names_figure(const char *sentence, const struct tt_figure *f, bool bare, bool anyway, char found[40])
+static bool names_figure(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f, bool bare,
+                         bool anyway, char found[40])
 {
     if (!anyway && !tells(f)) return false;
     if (f->about && !has_one_of(sentence, f->about)) return false;
     if (f->word) snprintf(found, 40, "%s", f->word);
-    if (f->word) return has_word(sentence, f->word);
+    if (f->word) return has_word(sentence, f->word) && (!f->with || has_all_of(sentence, f->with));
     if (f->with) bare = has_all_of(sentence, f->with);
-    if (has_number(sentence, f, bare, anyway, found)) return true;
+    if (has_number(sentence, all, n, f, bare, anyway, found)) return true;
     snprintf(found, 40, "%.6g", fabs(f->value));
     return f->with && bare && has_count(sentence, f);
 }
@@ -117,7 +134,7 @@ static bool names_one(const char *sentence, const struct tt_figure *f, int n, bo
     bool bare = true; /* a bare digit counts only where the run has no other figures */
     for (int i = 0; i < n; i++) bare &= f[i].with || f[i].about || is_bare_figure(&f[i]);
     for (int i = 0; i < n; i++)
-        if (names_figure(sentence, &f[i], bare, anyway, found)) return true;
+        if (names_figure(sentence, f, n, &f[i], bare, anyway, found)) return true;
     return false;
 }
 
@@ -162,8 +179,7 @@ static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
         snprintf(reason, sizeof reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
                  found, f->unlike);
     else if (f->unlike)
-        snprintf(reason, sizeof reason, "%s: those that tell your run from %.60s (a time does not where the machine "
-                                        "was busy, or they differ by less than the noise)", none, f->unlike);
+        snprintf(reason, sizeof reason, "%s: those that tell your run from %.60s", none, f->unlike);
     else
         snprintf(reason, sizeof reason, "%s: say which one led you there%s%.60s", none, from ? ", such as your " : "",
                  from ? from : "");

@@ -11,7 +11,7 @@ static const char baseline_text[] =
     "0.011855, \"deviation\": 6.5e-5, \"kernel_seconds\": 0.012403, \"tokens_per_second\": 86379, \"kernels\": 1232}, "
     "\"launch\": {\"total_seconds\": 0.005207, \"idle_seconds\": 0, "
     "\"empty_kernel_seconds\": 1.7477e-6, \"graph_kernel_seconds\": "
-    "0.9572e-6}, \"efficiency\": {\"mfu_percent\": 33.2}, \"groups\": ["
+    "0.9572e-6}, \"efficiency\": {\"mfu_percent\": 33.2, \"mfu_full_percent\": 36.14}, \"groups\": ["
     "{\"name\": \"qkv_projection\", \"share\": 0.1385, \"roof_percent\": 29.6}, "
     "{\"name\": \"swiglu_gate_up\", \"share\": 0.2721, \"roof_percent\": 60.2}, "
     "{\"name\": \"swiglu_down\", \"share\": 0.1312, \"roof_percent\": 62.4}, "

@@ -33,6 +33,12 @@ static void a_plan_may_reach_what_was_measured(void)
     CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 250000", &m) == TT_MARK_WRONG && !m.misput, "why it cannot be");
     CHECK(ask(&e, r, 2, "target_mfu", "61.3 -> 70", &m) == TT_MARK_WRONG && strstr(m.reason, "of the run fused"), "%s",
           m.reason);
+    CHECK(ask(&e, r, 2, "target_mfu", "61 -> 70", &m) == TT_MARK_WRONG && strstr(m.reason, "of the run fused"),
+          "rounded: %s", m.reason);
+    CHECK(ask(&e, r, 2, "target_mfu", "61.06 -> 70", &m) == TT_MARK_WRONG && !strstr(m.reason, "of the run"),
+          "no figure of a run is so far off: %s", m.reason);
+    CHECK(ask(&e, r, 2, "target_mfu", "36.14 -> 50", &m) == TT_MARK_WRONG && strstr(m.reason, "all of S x S"), "%s",
+          m.reason);
     CHECK(ask(&e, r, 2, "phase_3", "1.8 to 2.4", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "box_graph", "first", &m) == TT_MARK_RIGHT && strstr(m.means, "8.2"), "%s", m.means);
     CHECK(ask(&e, r, 2, "box_graph", "later", &m) == TT_MARK_WRONG);
@@ -141,6 +147,86 @@ static void two_runs_differ_by_percent(void)
     tt_json_free(b);
 }
 
+/* What a right answer means depends on the noise of its runs: two of 148 and 155 ms, and one of twice the batch. */
+static void a_meaning_is_within_the_noise(void)
+{
+    static const struct {
+        double again, doubled; /* what the steps scatter by, in s */
+        const char *percent, *times;
+    } cases[] = {{0.001, 0.02, "More steps do not make it smaller.", "That is 2 within the noise"},
+                 {0.03, 0.001, "More steps make it smaller.", "That is 2 within the noise"}};
+    static const char format[] = "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
+                                 "\"step\": {\"seconds\": %g, \"deviation\": %g, \"tokens_per_second\": 7000}}";
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    for (int i = 0; i < 2; i++) {
+        char text[3][300];
+        snprintf(text[0], sizeof text[0], format, 0.1481, 0.001);
+        snprintf(text[1], sizeof text[1], format, 0.15465, cases[i].again);
+        snprintf(text[2], sizeof text[2], format, 0.3102, cases[i].doubled);
+        struct tt_json *a = json(text[0]), *b = json(text[1]), *c = json(text[2]);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b},
+                                     {.name = "double", .profile = c}};
+        CHECK(ask(&e, r, 3, "two_percent", "hidden", &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].percent), "%s",
+              m.means);
+        CHECK(ask(&e, r, 3, "double_times", "2.095", &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].times), "%s",
+              m.means);
+        r[2].profile = b; /* far below 2 */
+        CHECK(i || (ask(&e, r, 3, "double_times", "1.044", &m) == TT_MARK_RIGHT && strstr(m.means, "Below 2: ")), "%s",
+              m.means);
+        tt_json_free(a);
+        tt_json_free(b);
+        tt_json_free(c);
+    }
+    tt_exercise_free(&e);
+}
+
+/* Answers that were given, and which mistake each of them is. */
+static void mistakes_are_named_as_they_were_made(void)
+{
+    static const struct {
+        const char *folder, *id, *given, *says; /* NULL: it is right */
+    } cases[] = {{"01-baseline", "double_times", "2.094", NULL},
+                 {"01-baseline", "double_times", "2.0058", "of the run again; that of baseline is wanted"},
+                 {"01-baseline", "ideal_ms", "80.3", NULL},
+                 {"01-baseline", "ideal_ms", "82.7", "with all of S x S"},
+                 {"01-baseline", "ideal_ms", "82.6", NULL},
+                 {"01-baseline", "equals_percent", "4", "rounded too far"},
+                 {"01-baseline", "largest_group", "optimiser", NULL},
+                 {"05-flash", "bytes_ratio", "1.09", "ratio of the FLOPs"},
+                 {"05-flash", "bytes_ratio", "1.072", "half of what is wanted"},
+                 {"11-scaling", "strong_limit", "0.823", "it is n/(n-1) times as long"},
+                 {"11-scaling", "strong_limit", "0.41", NULL}};
+    struct tt_json *p[] = {json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
+                                "\"step\": {\"seconds\": 0.148109, \"deviation\": 0.001, \"tokens_per_second\": 6914}, "
+                                "\"efficiency\": {\"mfu_percent\": 54.21, \"mfu_full_percent\": 55.84, "
+                                "\"mfu_class\": \"good\"}, \"groups\": [{\"name\": \"optimizer\", \"share\": "
+                                "0.4}]}"),
+                           json("{\"step\": {\"seconds\": 0.15465, \"tokens_per_second\": 6621}}"),
+                           json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
+                                "\"step\": {\"seconds\": 0.310194, \"deviation\": 0.02, \"tokens_per_second\": 6602}}"),
+                           json("{\"efficiency\": {\"plan_bytes\": 2.1434e9, \"plan_flops\": 129.64e9}}"),
+                           json("{\"efficiency\": {\"plan_bytes\": 1e9, \"plan_flops\": 118.94e9}}"),
+                           json("{\"rows\": [{\"median_ms\": 287.43}, {\"communication_ms\": 349.07, "
+                                "\"ranks\": 2}]}")};
+    static const char *const names[] = {"baseline", "again", "double", "fused_long", "flash_long", "strong"};
+    struct tt_formula_run r[6];
+    for (int i = 0; i < 6; i++) r[i] = (struct tt_formula_run){.name = names[i], .profile = p[i]};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_exercise e;
+        struct tt_mark m;
+        char folder[80];
+        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
+        CHECK_OK(tt_exercise_read(folder, &e));
+        enum tt_mark_kind kind = ask(&e, r, 6, cases[i].id, cases[i].given, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s %s: %s", cases[i].id, cases[i].given, m.reason);
+        tt_exercise_free(&e);
+    }
+    for (int i = 0; i < 6; i++) tt_json_free(p[i]);
+}
+
 /* A rank is named by its number or by its name, in both questions. */
 static void ranks_have_names_and_numbers(void)
 {
@@ -171,6 +257,8 @@ int main(void)
     TEST(hiding_is_decided_beyond_the_noise);
     TEST(tiles_move_what_they_move);
     TEST(two_runs_differ_by_percent);
+    TEST(a_meaning_is_within_the_noise);
+    TEST(mistakes_are_named_as_they_were_made);
     TEST(ranks_have_names_and_numbers);
     return test_end();
 }

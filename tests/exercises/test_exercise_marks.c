@@ -80,9 +80,11 @@ static void judges_units(void)
     CHECK(judge(q, "0.0390625 GiB", &m) == TT_MARK_RIGHT && judge(q, "41.943 MB", &m) == TT_MARK_RIGHT &&
           judge(q, "41,943,040 bytes", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(judge(q, "40 MB", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
-    q.unit = "GB/s"; /* of a kind that no other unit has */
-    CHECK(judge(q, "40 GB", &m) == TT_MARK_UNKNOWN && judge(q, "40000 MB/s", &m) == TT_MARK_UNKNOWN &&
+    q.unit = "GB/s";
+    CHECK(judge(q, "40 GB", &m) == TT_MARK_UNKNOWN && judge(q, "40000 ms/s", &m) == TT_MARK_UNKNOWN &&
           strstr(m.reason, "in GB/s"), "%s", m.reason);
+    CHECK(judge(q, "40000 MB/s", &m) == TT_MARK_RIGHT && judge(q, "40 GB/s", &m) == TT_MARK_RIGHT &&
+          judge(q, "40 MB/s", &m) == TT_MARK_WRONG, "%s", m.reason);
     q.unit = "%";
     CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "too large for this run"), "%s", m.reason);
     CHECK(judge(q, "40 % less", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "negative"), "%s", m.reason);
@@ -91,6 +93,9 @@ static void judges_units(void)
     CHECK(judge(q, "1.14", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
     CHECK(judge(q, "1.2", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
     CHECK(judge(q, "1", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too small"), "another idea: %s", m.reason);
+    q.answer = "2.96 * step.seconds"; /* 0.74 */
+    CHECK(judge(q, "0.7", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
+    q.answer = "1 + pow(2.718281828459045, -2)";
     q.slack = 0.01;
     CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
@@ -440,6 +445,38 @@ static void looks_at_all_answers(void)
     CHECK(marks[2].kind == TT_MARK_UNKNOWN && strstr(marks[2].reason, "such as your a"), "%s", marks[2].reason);
 }
 
+/* Two answers to two questions for a number, which a slip, a run or the other question explains. */
+static void names_what_is_nearest(void)
+{
+    static const struct {
+        const char *answers[2], *given[2], *says[2]; /* "": nothing of the other question */
+    } cases[] = {{{"0.739", "1.341"}, {"1.35", ""}, {"reciprocal", ""}},
+                 {{"0.739", "1.341"}, {"1.3532", "0.7457"}, {"reciprocal", "reciprocal"}},
+                 {{"0.739", "1.341"}, {"1.341", "0.739"}, {"swapped", "swapped"}},
+                 {{"0.739", "1.35318"}, {"1.3532", "0.739"}, {"swapped", "swapped"}}, /* as near as the reciprocals */
+                 {{"0.739", "1.354"}, {"1.3532", ""}, {"reciprocal", ""}},
+                 {{"1.218", "1.256"}, {"1.25", ""}, {"too large", ""}}, /* not 1.256, as it is rounded */
+                 {{"1.218", "1.256"}, {"1.26", ""}, {"that is the answer to b", ""}},
+                 {{"1", "0"}, {"0", "1"}, {"too small", "too large"}}, /* two counts, by chance */
+                 {{"1", "38"}, {"38", "1"}, {"swapped", "swapped"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_question q[2] = {0};
+        struct tt_mark marks[2];
+        for (int j = 0; j < 2; j++) {
+            q[j] = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = (char *)cases[i].answers[j],
+                                        .tolerance = strchr(cases[i].answers[j], '.') ? 0.02 : 0};
+            judge(q[j], cases[i].given[j], &marks[j]);
+        }
+        q[0].id = "a", q[1].id = "b";
+        struct tt_exercise e = {.questions = q, .question_count = 2};
+        struct tt_marked m = {.exercise = &e, .marks = marks};
+        tt_exercise_swapped(&m);
+        for (int j = 0; j < 2; j++)
+            CHECK(strstr(marks[j].reason, cases[i].says[j]) && (cases[i].says[j][0] || !marks[j].reason[0]),
+                  "case %zu: %s", i, marks[j].reason);
+    }
+}
+
 static void takes_points_for_what_was_shown(void)
 {
     struct tt_question q[] = {{.id = "a", .points = 2}, {.id = "b", .points = 3}};
@@ -522,6 +559,7 @@ int main(void)
     TEST(leaves_open);
     TEST(defines);
     TEST(looks_at_all_answers);
+    TEST(names_what_is_nearest);
     TEST(takes_points_for_what_was_shown);
     TEST(the_document_has_the_units);
     TEST(refuses_nothing_that_may_be_absent);
