@@ -226,6 +226,7 @@ wait $!
 [ -s endless ] || fail "an interrupted generate printed nothing"
 expect 2 "an empty text would end" "$TT" generate parts --stop ""
 expect 2 "an empty text would end" "$TT" generate parts --stop . --stop ""
+rm endless # or a signal could reach the shell that is about to become tt
 "$TT" generate parts --max-tokens 100000 --no-cache --quiet >endless 2>err & # the first token does not wait for all that may follow
 pid=$!
 for i in $(seq 600); do
