@@ -249,6 +249,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     tt_exercise_decide(m, among(v, v->count, word),
                        !measured                        ? "another one is right"
                        : !strcmp(v->word, "undecided") ? "your runs do not decide it"
+                       : one_of(v->word, "undecided")  ? "your runs do not show that"
                                                        : "your run says otherwise");
     if (m->kind == TT_MARK_RIGHT && second) say_first(q, v->word, m);
 }

@@ -83,7 +83,7 @@ static const char *behind_word(const struct tt_question *q, const char *given)
 {
     char word[64];
     size_t n = strcspn(given, "_ 0123456789");
-    if (!n || n >= sizeof word || !q->text) return given;
+    if (!n || n >= sizeof word || !q->text || !isalpha((unsigned char)*given)) return given;
     snprintf(word, sizeof word, " %.*s ", (int)n, given);
     const char *number = given + n + strspn(given + n, "_ ");
     return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
@@ -233,7 +233,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     const char *factor = power_of_ten(q, given, x, right, mistaken);
     if (factor) return factor;
     *mistaken = x > right ? right * mib : right / mib;
-    if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
+    if (q->unit && !strcmp(q->unit, "MiB") && (is_times(q, x, mib, right) || is_times(q, x, 1 / mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     *mistaken = 1 / right;
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
