@@ -332,7 +332,8 @@ static void noise(struct tt_text *t, const struct room *c)
         html_row_end(t);
     }
     html_table_end(t);
-    if (!noisy) html_note(t, "No run was measured on a busy machine, and no speed-up lies within its noise.");
+    if (!noisy)
+        html_note(t, "No run was measured on a busy machine, and no speed-up was read that lies within its noise.");
     html_section_end(t);
     html_section(t, "refused", "Runs that were not taken");
     html_table(t, "learner|exercise|run|why");

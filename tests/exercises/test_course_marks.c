@@ -226,6 +226,8 @@ static void mistakes_are_named_as_they_were_made(void)
                  {"05-flash", "bytes_ratio", "1.072", "half of what is wanted"},
                  {"11-scaling", "strong_limit", "0.823", "it is n/(n-1) times as long"},
                  {"11-scaling", "strong_limit", "0.41", NULL},
+                 {"03-bottlenecks", "step_ms", "148", NULL},
+                 {"03-bottlenecks", "step_ms", "150.9", "that is the mean"},
                  {"05-flash", "online_l", "1.135", NULL},
                  {"05-flash", "online_l", "-1.135", "the sign is the other way round"},
                  {"05-flash", "fused_growth", "4", "by so much the sequence grows"},
@@ -238,7 +240,9 @@ static void mistakes_are_named_as_they_were_made(void)
                  {"11-scaling", "shard_saves", "16.75", "a MiB is 1048576 bytes"},
                  {"11-scaling", "shard_saves", "16.5", "too large for this run"}};
     struct tt_json *p[] = {json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
-                                "\"step\": {\"seconds\": 0.148109, \"deviation\": 0.001, \"tokens_per_second\": 6914}, "
+                                "\"step\": {\"seconds\": 0.148109, \"mean\": 0.1509, \"fastest\": 0.147, "
+                                "\"deviation\": 0.001, \"samples_per_second\": 54, \"tokens_per_second\": 6914}, "
+                                "\"launch\": {\"recorded_seconds\": 0.153}, "
                                 "\"efficiency\": {\"mfu_percent\": 54.21, \"mfu_full_percent\": 55.84, "
                                 "\"mfu_class\": \"good\"}, \"groups\": [{\"name\": \"optimizer\", \"share\": "
                                 "0.4}]}"),
