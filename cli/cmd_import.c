@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"
+#include "core/base/writable.h"
 #include "core/train/open.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_tokenizer.h"
@@ -131,36 +132,21 @@ static tt_status convert(struct import *m)
     return m->zeros ? TT_OK : tt_no_memory("the state of the optimiser");
 }
 
-/* The length of the part of a path that is there. */
-static size_t part_there(const char *path)
+/* Removes the folders of a path, up to one that was there before, as long as they are empty. */
+static void remove_empty(const char *path, const char *there)
 {
     char part[sizeof((struct tt_config *)0)->out];
-    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n > 0 && access(part, F_OK)) {
-        while (n > 0 && part[n - 1] == '/') n--;
-        while (n > 0 && part[n - 1] != '/') n--;
-        part[n] = 0;
-    }
-    return n;
-}
-
-/* Removes the folders of a path behind its first `there` bytes, as long as they are empty. */
-static void remove_empty(const char *path, size_t there)
-{
-    char part[sizeof((struct tt_config *)0)->out];
-    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n > there && !rmdir(part)) {
-        while (n > there && part[n - 1] == '/') n--;
-        while (n > there && part[n - 1] != '/') n--;
-        part[n] = 0;
-    }
+    snprintf(part, sizeof part, "%s", path);
+    while (strcmp(part, there) && !rmdir(part) && tt_go_up(part)) {}
 }
 
 /* What was free when the command began may hold a run by now. */
 static tt_status save_in_folder(struct import *m, const struct tt_checkpoint *c)
 {
     int lock;
-    size_t there = part_there(m->c->out);
+    char there[sizeof m->c->out];
+    snprintf(there, sizeof there, "%s", m->c->out);
+    while (access(there, F_OK) && tt_go_up(there)) {}
     TT_TRY(tt_folder_lock(m->c->out, 0, &lock));
     tt_status st = refuse_old_run(m->c->out);
     if (st) st->code = TT_FAILED;

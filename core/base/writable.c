@@ -11,9 +11,10 @@
 
 enum { LONGEST = 4096 };
 
-/* The folder that a path is in, in its place; false at the end of the way up. */
-static bool go_up(char *path)
+bool tt_go_up(char *path)
 {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') path[--n] = 0;
     char *slash = strrchr(path, '/');
     if (!strcmp(path, "/") || !strcmp(path, ".")) return false;
     while (slash > path && slash[-1] == '/') slash--;
@@ -45,7 +46,7 @@ tt_status tt_could_fill(const char *dir, const char *option)
     for (size_t n = strlen(found); n > 1 && found[n - 1] == '/';) found[--n] = 0;
     while (access(found, F_OK) && errno == ENOENT) {
         memcpy(missing, found, sizeof missing);
-        if (!go_up(found)) break;
+        if (!tt_go_up(found)) break;
     }
     if (access(found, F_OK) == 0 && !tt_is_dir(found))
         return tt_fail(TT_USAGE, "%s is a file; %s names a folder", found, option);
@@ -62,7 +63,7 @@ tt_status tt_could_write(const char *path)
     if (kind == TT_OTHER_FILE) return access(path, W_OK) ? tt_file_error(errno, "write", path) : TT_OK;
     if (snprintf(parent, sizeof parent, "%s", path) >= LONGEST)
         return tt_fail(TT_USAGE, "%s: the path is too long", path);
-    (void)go_up(parent);
+    (void)tt_go_up(parent);
     if (access(parent, F_OK)) return tt_file_error(errno, "open", parent);
     if (!tt_is_dir(parent)) return tt_file_error(ENOTDIR, "write", path);
     return access(parent, W_OK | X_OK) ? tt_file_error(errno, "write", path) : TT_OK;

@@ -48,7 +48,7 @@ expect 2 "pointer.json is a pointer of Git LFS" "$TT" data text.txt --tokenizer 
 [ ! -e from-pointers ] || fail "pointers leave $(ls -R from-pointers)"
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
 mkdir mine
-for out in mine mine/a/b; do # no room: it leaves no folder but those that were there
+for out in mine mine/a/b mine/c/; do # no room: it leaves no folder but those that were there
     (ulimit -f 4; exec "$TT" import hf-bpe --out $out) >out 2>err
     [ $? = 1 ] && grep -q "was not saved" err || fail "import without room"
     [ -z "$(ls mine)" ] || fail "import without room leaves $(ls -R mine)"

@@ -39,11 +39,23 @@ static void files(void)
     CHECK_FAILS(tt_could_write(at(0, "file/in")), "Not a directory");
 }
 
+static void the_way_up_ends(void)
+{
+    static const char *const steps[][2] = {{"a/b//c/", "a/b"}, {"a/b", "a"}, {"a", "."}, {"/a", "/"}};
+    char path[40];
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        snprintf(path, sizeof path, "%s", steps[i][0]);
+        CHECK(tt_go_up(path) && !strcmp(path, steps[i][1]), "%s: %s", steps[i][0], path);
+    }
+    CHECK(!tt_go_up(strcpy(path, "/")) && !tt_go_up(strcpy(path, ".")));
+}
+
 int main(void)
 {
     if (!mkdtemp(root)) return 1;
     TEST(folders);
     TEST(files);
     tt_status_free(tt_remove_tree(root));
+    TEST(the_way_up_ends);
     return test_end();
 }
