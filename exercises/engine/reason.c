@@ -155,12 +155,22 @@ bool tt_exercise_exchange(const char *text, const char *from, const char *to, ch
     return found && at < size;
 }
 
+/* Enough digits that it is no figure by chance, of which a worksheet has dozens: three, where zeros at the end of a
+ * whole number are none that were read, or the very figure. */
+static bool is_precise(const struct tt_mark *m, double x)
+{
+    size_t end = strspn(m->given, "+-0123456789");
+    int n = tt_exercise_digits(m->given);
+    for (; m->given[end] != '.' && end && m->given[end - 1] == '0'; end--) n--;
+    return n >= 3 || m->number == x;
+}
+
 static double off_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
                           const struct tt_mark *m)
 {
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
-    double off = !st && v.kind == TT_FORMULA_NUMBER ? off_figure(q, m, v.number) : INFINITY;
+    double off = !st && v.kind == TT_FORMULA_NUMBER && is_precise(m, v.number) ? off_figure(q, m, v.number) : INFINITY;
     tt_status_free(st);
     tt_formula_free(&v);
     return off;
@@ -283,7 +293,8 @@ static bool is_answer_to(const struct tt_marked *m, int i, int j)
 {
     const struct tt_mark *a = &m->marks[i];
     double off = off_answer(m, i, j);
-    bool chance = is_small_whole(a->number, 10) || !same_unit(&m->exercise->questions[i], &m->exercise->questions[j]);
+    bool chance = is_small_whole(a->number, 100) || !is_precise(a, m->marks[j].value) ||
+                  !same_unit(&m->exercise->questions[i], &m->exercise->questions[j]);
     return isfinite(off) && !chance && !a->known && !(a->named && a->off <= off);
 }
 

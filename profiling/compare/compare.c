@@ -200,10 +200,10 @@ static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r
 {
     if (!r->control.moved) return;
     tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls; %.0f %% of that step) took "
-                   "%.2f times as long. Either the machine was not the same in both, or the change affects them too: "
-                   "the interval holds the speed-up with and without that; measure both again, or in turns (tt bench "
-                   "--against)\n",
+                   "%s: the %d operators that it has alike with %s (kernel, shape and calls; %.0f %% of that step) "
+                   "took %.2f times as long. Either the machine was not the same in both, or the change affects them "
+                   "too: the interval holds the speed-up with and without that; measure both again, or in turns (tt "
+                   "bench --against)\n",
                    r->label, r->control.operators, base->label, 100 * r->control.share, r->control.times);
 }
 

@@ -405,9 +405,9 @@ static void looks_at_all_answers(void)
     struct tt_question q[] = {{.id = "a", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "b", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "why", .kind = TT_ASK_TEXT}};
-    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 37, .right = "3"},
-                              {.kind = TT_MARK_WRONG, .value = 37, .number = 3, .right = "37"},
-                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 37 of b"}};
+    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 137, .right = "3"},
+                              {.kind = TT_MARK_WRONG, .value = 137, .number = 3, .right = "137"},
+                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 137 of b"}};
     struct tt_exercise e = {.questions = q, .question_count = 3};
     struct tt_marked m = {.exercise = &e, .marks = marks};
     tt_exercise_swapped(&m);
@@ -437,7 +437,7 @@ static void looks_at_all_answers(void)
     marks[0].reason[0] = 0;
     tt_exercise_swapped(&m);
     CHECK(!marks[0].reason[0], "small whole numbers are equal by chance: %s", marks[0].reason);
-    marks[1].value = 37;
+    marks[1].value = 137;
     tt_exercise_sentences(&m);
     CHECK(marks[2].kind == TT_MARK_RIGHT);
     snprintf(marks[2].given, sizeof marks[2].given, "because of all that");
