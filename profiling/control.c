@@ -13,8 +13,8 @@ static bool same_kernels(const struct tt_profile_run *a, const struct tt_profile
 {
     return !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) && !strcmp(a->library, b->library) &&
            !strcmp(a->precision, b->precision) && !strcmp(a->fp8, b->fp8) && !strcmp(a->tt, b->tt) &&
-           !strcmp(a->own_kernel_sha, b->own_kernel_sha) && !strcmp(a->flash_tile, b->flash_tile) &&
-           a->graph == b->graph && !strcmp(a->source, b->source) && !strcmp(a->scope, b->scope);
+           !strcmp(a->own_kernel_sha, b->own_kernel_sha) && a->graph == b->graph &&
+           !strcmp(a->source, b->source) && !strcmp(a->scope, b->scope);
 }
 
 static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
@@ -24,6 +24,12 @@ static bool alike(const struct tt_profile_row *a, const struct tt_profile_row *b
     return !strcmp(a->name, b->name) && !strcmp(a->shape, b->shape) && !strcmp(a->group, b->group) &&
            !strcmp(a->phase, b->phase) && a->count == b->count && same(a->flops, b->flops) &&
            same(a->bytes, b->bytes);
+}
+
+/* With another tile the kernels of that name are others. */
+static bool other_tile(const struct tt_profile_row *op, const struct tt_profile *a, const struct tt_profile *b)
+{
+    return !strncmp(op->name, "flash", 5) && strcmp(a->run.flash_tile, b->run.flash_tile) != 0;
 }
 
 static const struct tt_profile_row *find_alike(const struct tt_profile_row *op, const struct tt_profile *p)
@@ -48,7 +54,7 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
     if (!same_kernels(&a->run, &b->run)) return c;
     for (int i = 0; i < a->operators_count; i++) {
         const struct tt_profile_row *op = &a->operators[i], *other = find_alike(op, b);
-        if (!other) continue;
+        if (!other || other_tile(op, a, b)) continue;
         c.operators++;
         if (!(op->share > 0) || !(other->share > 0)) continue;
         c.share += op->share;

@@ -286,7 +286,7 @@ static struct tt_json *with_gradients(double first, double seconds, double scatt
 static void evidence_is_not_what_healthy_has(void)
 {
     static const char also[] = "is also a figure of the run healthy", none[] = "none of the figures",
-                      noise[] = "The noise of a time of these two runs is 22.4 %: one that differs by less";
+                      noise[] = "over that of patient is 0.95 to 1.50: where it holds 1, the step does not";
     static const struct {
         bool dropped;
         const char *sentence, *says; /* NULL: it is right */

@@ -547,6 +547,14 @@ static void what_is_alike_is_a_control(void)
     CHECK(isnan(c->runs[1].control.times) && !c->runs[1].control.moved);
     tt_compare_free(c);
 
+    struct tt_profile one = changed(1, 1), tile = changed(1.4, 1.6);
+    strcpy(tile.run.flash_tile, "8x8");
+    save(&one, "one");
+    save(&tile, "tile");
+    CHECK_OK(compare("one", "tile", c)); /* another tile is another kernel */
+    CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3, "%d", c->runs[1].control.operators);
+    tt_compare_free(c);
+
     CHECK_OK(compare("first", "again", c)); /* one program: what became slower is what is compared */
     CHECK(isnan(c->runs[1].control.times) && !c->warnings.n);
     CHECK_FAILS(gate(c, "slower:5%"), "60.0 % more time");
