@@ -28,6 +28,16 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
+/* What both have alike took longer, or less long: the interval then holds also what the speed-up would be without that,
+ * since nobody knows whether it is the machine or the change. */
+static void hold_against_control(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
+{
+    struct tt_control control = tt_control(&base->profile, &r->profile);
+    if (!control.moved || isnan(out->low)) return;
+    out->low = fmin(out->low, out->low * control.times);
+    out->high = fmax(out->high, out->high * control.times);
+}
+
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
     double *a, *b;
@@ -38,6 +48,7 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
     /* Of different batches the tokens are compared, not the steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
     if (!st && tokens > 0) out->low *= tokens, out->high *= tokens;
+    if (!st) hold_against_control(base, r, out);
     return st;
 }
 
@@ -47,16 +58,6 @@ static void include_estimate(struct tt_compared *r)
     if (isnan(r->range.low)) return;
     r->range.low = fmin(r->range.low, r->speedup);
     r->range.high = fmax(r->range.high, r->speedup);
-}
-
-/* What both have alike took longer, or less long: the interval then holds also what the speed-up would be without that,
- * since nobody knows whether it is the machine or the change. */
-static void hold_against_control(const struct tt_compared *base, struct tt_compared *r)
-{
-    r->control = tt_control(&base->profile, &r->profile);
-    if (!r->control.moved || isnan(r->range.low)) return;
-    r->range.low = fmin(r->range.low, r->range.low * r->control.times);
-    r->range.high = fmax(r->range.high, r->range.high * r->control.times);
 }
 
 static bool was_busy(const struct tt_compared *r) { return tt_was_busy(r->profile.run.load, r->profile.run.waited); }
@@ -75,7 +76,7 @@ static tt_status find_speedups(struct tt_comparison *c)
         r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
         include_estimate(r);
-        if (r != base) hold_against_control(base, r);
+        if (r != base) r->control = tt_control(&base->profile, &r->profile);
     }
     return TT_OK;
 }

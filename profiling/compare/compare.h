@@ -50,7 +50,7 @@ struct tt_comparison {
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out);
 void tt_compare_free(struct tt_comparison *c);
 
-/* Of the speed-up of one run against another. */
+/* Of the speed-up of one run against another, with and without what moved the control. */
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out);
 
 /* The runs of one path to those there are; for tt_compare. */
