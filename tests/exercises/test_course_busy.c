@@ -371,6 +371,8 @@ static void busy_ranks_decide_nothing(void)
     CHECK(ask(&e, r, 4, "cure", "strong reaches 57.8 %: accumulate, or a larger batch", &m) == TT_MARK_RIGHT &&
           ask(&e, r, 4, "cure", "of 406 ms communication less would be sent", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 4, "cure", "its 1 and only way, 2 more", &m) == TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 4, "cure", "fewer than 5 collectives a step", &m) == TT_MARK_RIGHT &&
+          ask(&e, r, 4, "cure", "fewer collectives, after 5 tries", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
     r[0].profile = fits;
     CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_WRONG);
     r[2].profile = vague;

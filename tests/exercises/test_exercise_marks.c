@@ -399,6 +399,16 @@ static void defines(void)
     tt_yaml_free(names);
 }
 
+/* MiB, MB and bytes. */
+static void bytes_have_units(void)
+{
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "256", .unit = "MiB", .tolerance = 0.01};
+    struct tt_mark m;
+    CHECK(judge(q, "268.4", &m) == TT_MARK_WRONG && strstr(m.reason, "a MB 1000000"), "%s", m.reason);
+    CHECK(judge(q, "268435456", &m) == TT_MARK_WRONG && strstr(m.reason, "those are bytes"), "%s", m.reason);
+    CHECK(judge(q, "268435456 bytes", &m) == TT_MARK_RIGHT, "%s", m.reason);
+}
+
 /* Three questions of a worksheet: two numbers that were swapped, and a sentence that may name either. */
 static void looks_at_all_answers(void)
 {
@@ -559,6 +569,7 @@ int main(void)
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
     TEST(defines);
+    TEST(bytes_have_units);
     TEST(looks_at_all_answers);
     TEST(names_what_is_nearest);
     TEST(takes_points_for_what_was_shown);
