@@ -291,8 +291,12 @@ struct tt_profile {
     TT_PROFILE_LIST(tt_profile_event, rank_events); /* of the ranks after 0, on rank 0's clock; sorted as events are */
 };
 
+struct tt_json;
+
 /* profile.json, or the folder that holds one. Free with tt_profile_free, also after a failure. */
 tt_status tt_profile_read(const char *path, struct tt_profile *out);
+/* The same of a profile.json that was read already; whether it is sealed is not known then. */
+tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out);
 void tt_profile_free(struct tt_profile *p);
 
 /* One file each; `path` is the file. */

@@ -299,9 +299,10 @@ static tt_status take_list(const struct part *part, const struct tt_json *list, 
     return TT_OK;
 }
 
-static tt_status take(const struct tt_json *root, struct tt_profile *out)
+tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out)
 {
     int64_t schema;
+    *out = (struct tt_profile){0};
     if (root->type != TT_JSON_OBJECT || !tt_json_int(root, "schema", 1, INT64_MAX, &schema) ||
         tt_json_get(root, "run") == NULL)
         return tt_fail(TT_FAILED, "this is not a profile; tt profile writes one");
@@ -342,7 +343,7 @@ tt_status tt_profile_read(const char *path, struct tt_profile *out)
     bool sealed = tt_seal_read(data, size, seal);
     free(data);
     if (st) return tt_context(st, "%s", path);
-    st = take(root, out);
+    st = tt_profile_of_json(root, out);
     out->sealed = sealed;
     tt_json_free(root);
     return st ? tt_context(st, "%s", path) : TT_OK;

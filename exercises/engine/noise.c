@@ -9,6 +9,7 @@
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 #include "profiling/bound.h"
+#include "profiling/control.h"
 
 static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
 {
@@ -95,6 +96,20 @@ static bool range_of_steps(const struct tt_json *above, const struct tt_json *be
     return isfinite(out->low) && isfinite(out->high);
 }
 
+/* As tt compare has it. */
+static struct tt_control control_of(const struct tt_json *above, const struct tt_json *below)
+{
+    struct tt_profile a, b = {0};
+    struct tt_control c = {.times = NAN};
+    tt_status st = tt_profile_of_json(above, &a);
+    if (!st) st = tt_profile_of_json(below, &b);
+    if (!st) c = tt_control(&a, &b);
+    tt_status_free(st); /* not a whole profile: it has no control */
+    tt_profile_free(&a);
+    tt_profile_free(&b);
+    return c;
+}
+
 /* It holds the quotient of the medians, and what runs differ by however little their steps do. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
@@ -110,6 +125,8 @@ bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below,
     }
     *low = fmin(range.low, x * (1 - differ));
     *high = fmax(range.high, x * (1 + differ));
+    struct tt_control c = control_of(above, below);
+    if (c.moved) *low = fmin(*low, *low * c.times), *high = fmax(*high, *high * c.times);
     return true;
 }
 
@@ -224,6 +241,22 @@ static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
                             "large; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "they show" : "it shows");
 }
 
+/* Speed-ups that hold only if what both runs have alike changed by itself. */
+static void moved_controls(const struct tt_marked *m, struct tt_text *out)
+{
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        const struct tt_question *question = &m->exercise->questions[i];
+        struct quotient q;
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
+        struct tt_control c = right ? control_of(q.above, q.below) : (struct tt_control){0};
+        if (!c.moved || !(noise_of(&q) > 0)) continue;
+        tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike, %.0f %% of the first one's step,"
+                            " took %.2f times as long in the second. Either the machine was not the same in both, or "
+                            "the change affects them too. The answer is right, but shows neither gain nor loss: "
+                            "measure both again\n", question->id, c.operators, 100 * c.share, c.times);
+    }
+}
+
 /* Of quiet runs. *floor: whether no more steps would make it smaller. */
 static double scattered_quotients(const struct tt_marked *m, bool *floor, int *n, struct tt_text *out)
 {
@@ -231,7 +264,8 @@ static double scattered_quotients(const struct tt_marked *m, bool *floor, int *n
     for (int i = 0; i < m->exercise->question_count; i++) {
         struct quotient q;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
-        double noise = right && !is_busy(&q) ? noise_of(&q) : 0;
+        bool plain = right && !is_busy(&q) && !control_of(q.above, q.below).moved; /* of the others it is said above */
+        double noise = plain ? noise_of(&q) : 0;
         if (!(noise > 0)) continue;
         tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);
         if (noise <= most) continue;
@@ -249,6 +283,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     doubtful_roofs(m, out);
     unknown_hidden(m, out);
     busy_quotients(m, out);
+    moved_controls(m, out);
     double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;
     tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% here, and %s closer to 1 than that. The answer "

@@ -235,6 +235,9 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     *mistaken = x > right ? right * mib : right / mib;
     if (q->unit && !strcmp(q->unit, "MiB") && (is_times(q, x, mib, right) || is_times(q, x, 1 / mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
+    *mistaken = right * 0x1p20;
+    if (q->unit && !strcmp(q->unit, "MiB") && equals(q, x, *mistaken))
+        return "those are bytes: MiB are wanted, of 1048576 bytes each";
     *mistaken = 1 / right;
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
     if (reciprocal) return "the reciprocal of what is wanted";

@@ -155,15 +155,14 @@ bool tt_exercise_exchange(const char *text, const char *from, const char *to, ch
     return found && at < size;
 }
 
-static double off_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                          const struct tt_mark *m)
+/* Enough digits that it is no figure by chance, of which a worksheet has dozens, or the very figure. Zeros at the end
+ * of a whole number are no digits that were read. */
+static bool is_precise(const struct tt_mark *m, double x, int digits)
 {
-    struct tt_formula_value v;
-    tt_status st = tt_formula(formula, scope, &v);
-    double off = !st && v.kind == TT_FORMULA_NUMBER ? off_figure(q, m, v.number) : INFINITY;
-    tt_status_free(st);
-    tt_formula_free(&v);
-    return off;
+    size_t end = strspn(m->given, "+-0123456789");
+    int n = tt_exercise_digits(m->given);
+    for (; m->given[end] != '.' && end && m->given[end - 1] == '0'; end--) n--;
+    return n >= digits || m->number == x;
 }
 
 /* Small whole numbers are the figure of something else by chance: they tell nothing of what was mistaken. */
@@ -177,6 +176,22 @@ static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
     for (int i = 0; i < scope->count; i++)
         n += tt_exercise_exchange(formula, scope->runs[i].name, scope->runs[i].name, same, sizeof same);
     return n > 1;
+}
+
+/* Figures without a unit are quotients near 1, most of them, and are dense there. */
+static int digits_enough(const struct tt_question *q, bool dense) { return !q->unit && dense ? 4 : 3; }
+
+static double off_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                          const struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    tt_status st = tt_formula(formula, scope, &v);
+    bool number = !st && v.kind == TT_FORMULA_NUMBER;
+    bool precise = number && is_precise(m, v.number, digits_enough(q, has_runs(formula, scope)));
+    double off = precise ? off_figure(q, m, v.number) : INFINITY;
+    tt_status_free(st);
+    tt_formula_free(&v);
+    return off;
 }
 
 /* The formula of the answer; of one that is the name of a definition, what stands there. */
@@ -282,8 +297,10 @@ static bool are_swapped(const struct tt_marked *m, int i, int j)
 static bool is_answer_to(const struct tt_marked *m, int i, int j)
 {
     const struct tt_mark *a = &m->marks[i];
+    const struct tt_question *q = &m->exercise->questions[i];
     double off = off_answer(m, i, j);
-    bool chance = is_small_whole(a->number, 10) || !same_unit(&m->exercise->questions[i], &m->exercise->questions[j]);
+    bool chance = is_small_whole(a->number, 100) || !same_unit(q, &m->exercise->questions[j]) ||
+                  !is_precise(a, m->marks[j].value, digits_enough(q, true));
     return isfinite(off) && !chance && !a->known && !(a->named && a->off <= off);
 }
 

@@ -91,6 +91,37 @@ static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
+/* Nearer to a figure of the run which the sentence has to tell from the learner's than to this one, of a number that is
+ * not this figure as it is rounded. */
+static bool is_nearer_other(const struct tt_figure *all, int n, const struct tt_figure *f, const struct tt_quoted *q,
+                            double x)
+{
+    double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
+    if (!f->unlike || is_count(f) || tt_exercise_rounded(q->given, x, fabs(f->value))) return false;
+    for (int i = 0; i < n; i++)
+        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); all[i].unlike && j < k; j++)
+            if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
+    return false;
+}
+
+/* "37 tests": what stands there is counted, and it is not what the figure counts. */
+static bool counts_another(const struct tt_figure *f, const char *behind)
+{
+    static const char *const no_nouns = "is|was|has|does|as|vs|versus|its|this|less|plus|times|across|always|thus";
+    char word[40];
+    size_t n;
+    behind += strspn(behind, " ");
+    for (n = 0; isalpha((unsigned char)behind[n]) && n + 1 < sizeof word; n++) word[n] = behind[n];
+    word[n] = 0;
+    if (n < 2 || word[n - 1] != 's' || has_one_of(word, no_nouns)) return false;
+    for (const struct tt_yaml *y = f->with->first; y; y = y->next)
+        if (y->text && has_one_of(word, y->text)) return false;
+    return true;
+}
+
+/* A small count, which is that of many things: it needs its noun. */
+static bool is_small_count(const struct tt_figure *f) { return f->with && is_count(f) && fabs(f->value) < 100; }
+
 /* The number that is this one of n figures in some unit is left in `found`. */
 static bool has_number(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f, bool bare,
                        bool anyway, char found[40])
@@ -101,6 +132,8 @@ static bool has_number(const char *sentence, const struct tt_figure *all, int n,
         for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare(q.given)); i++) {
             bool others = f->unlike && !is_count(f) && is_of_other(all, n, &q);
             if (others ? !anyway || !is_figure(f, &q, as[i]) : !is_this(f, &q, as[i], anyway)) continue;
+            if (!anyway && is_nearer_other(all, n, f, &q, as[i])) continue;
+            if (is_small_count(f) && !strchr(q.given, '.') && (!bare || counts_another(f, at))) continue;
             snprintf(found, 40, "%s", q.given);
             return true;
         }

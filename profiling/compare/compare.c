@@ -28,6 +28,16 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
+/* What both have alike took longer, or less long: the interval then holds also what the speed-up would be without that,
+ * since nobody knows whether it is the machine or the change. */
+static void hold_against_control(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
+{
+    struct tt_control control = tt_control(&base->profile, &r->profile);
+    if (!control.moved || isnan(out->low)) return;
+    out->low = fmin(out->low, out->low * control.times);
+    out->high = fmax(out->high, out->high * control.times);
+}
+
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
     double *a, *b;
@@ -38,6 +48,7 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
     /* Of different batches the tokens are compared, not the steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
     if (!st && tokens > 0) out->low *= tokens, out->high *= tokens;
+    if (!st) hold_against_control(base, r, out);
     return st;
 }
 
@@ -65,6 +76,7 @@ static tt_status find_speedups(struct tt_comparison *c)
         r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
         include_estimate(r);
+        if (r != base) r->control = tt_control(&base->profile, &r->profile);
     }
     return TT_OK;
 }
@@ -185,6 +197,17 @@ static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, 
                        r->label, 100 * r->range.confidence);
 }
 
+static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    if (!r->control.moved) return;
+    tt_text_printf(&c->warnings,
+                   "%s: the %d operators that it has alike with %s (kernel, shape and calls; %.0f %% of that step) "
+                   "took %.2f times as long. Either the machine was not the same in both, or the change affects them "
+                   "too: the interval holds the speed-up with and without that; measure both again, or in turns (tt "
+                   "bench --against)\n",
+                   r->label, r->control.operators, base->label, 100 * r->control.share, r->control.times);
+}
+
 static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
 {
     if (r->missing_gradients)
@@ -218,6 +241,7 @@ static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct
                        base->label, r->loss_difference);
     warn_of_roofs(c, r, base);
     warn_of_range(c, r, base);
+    warn_of_control(c, r, base);
     if (r->same_task && r->gradient_difference > 0.1)
         tt_text_printf(&c->warnings,
                        "%s: the norm of a gradient of the first step differs from that of %s by %.0f %%\n", r->label,

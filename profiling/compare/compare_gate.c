@@ -67,6 +67,16 @@ static tt_status undecided_by_load(const struct tt_compared *base, const struct 
                    r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, disturbed->label, busy);
 }
 
+/* What should have stayed as it was did not. */
+static tt_status undecided_by_control(const struct tt_compared *base, const struct tt_compared *r, double slower)
+{
+    return tt_fail(TT_UNDECIDED,
+                   "%s takes %.1f %% %s time than %s, but the operators that both have alike took %.2f times as long: "
+                   "either the machine was not the same in both, or the change affects them too. Measure both again, "
+                   "or in turns (tt bench --against)",
+                   r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->control.times);
+}
+
 /* No interval of single steps knows by how much two runs of one program differ. */
 static const char *drift_words(const struct tt_compared *r, double slower, char out[160])
 {
@@ -102,6 +112,7 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%%s", r->label, 100 * slower,
                        base->label, 100 * limit, drift_words(r, slower, drift));
     }
+    if (r->control.moved && 1 / r->range.low - 1 > limit) return undecided_by_control(base, r, slower);
     if (1 / r->range.low - 1 > limit)
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "

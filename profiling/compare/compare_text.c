@@ -283,6 +283,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_number(&w, "speedup_high", r->undecided ? NAN : r->range.high);
         tt_json_put_number(&w, "speedup_confidence", r->undecided ? NAN : r->range.confidence);
         tt_json_put_bool(&w, "undecided", r->undecided);
+        tt_json_put_number(&w, "control_times", r->control.operators ? r->control.times : NAN);
         tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
         tt_json_put_number(&w, "mfu_percent", r->mfu_percent);
         tt_json_put_number(&w, "gemm_flops_per_second", rate_of(r));
@@ -304,7 +305,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
     put_rows(&w, "groups", c, c->groups, c->group_count);
     put_rows(&w, "operators", c, c->operators, c->operator_count);
     tt_json_begin(&w, "warnings", '[');
-    char line[400];
+    char line[600];
     for (const char *at = c->warnings.s; at && tt_list_next(&at, '\n', line, sizeof line);)
         tt_json_put_string(&w, NULL, line);
     tt_json_end(&w, ']');

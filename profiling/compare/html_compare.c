@@ -198,7 +198,7 @@ static const struct curve norm_curve = {
 tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
 {
     struct tt_text t = {0};
-    char line[500];
+    char line[600];
     int shown = c->operator_count < OPERATORS_SHOWN ? c->operator_count : OPERATORS_SHOWN;
     int groups = c->group_count < 2 * OPERATORS_SHOWN ? c->group_count : 2 * OPERATORS_SHOWN;
     html_begin(&t, "Comparison");

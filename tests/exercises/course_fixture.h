@@ -28,7 +28,8 @@ static const char fused_text[] =
     "{\"run\": {\"load\": 0.1, \"steps\": 10}, \"step\": {\"seconds\": 0.006428, \"deviation\": 2e-5, "
     "\"tokens_per_second\": 159299}, \"efficiency\": {\"mfu_percent\": 61.3}}";
 static const char fits_text[] =
-    "{\"rows\": [{\"median_ms\": 250}, {\"communication_ms\": 166, \"hidden_ms\": 88, \"hidden_noise_ms\": 6}]}";
+    "{\"rows\": [{\"median_ms\": 250}, {\"communication_ms\": 166, \"hidden_ms\": 88, \"hidden_noise_ms\": 6, "
+    "\"hidden_known\": true}]}";
 
 static inline struct tt_json *json(const char *text)
 {

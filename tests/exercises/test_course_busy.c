@@ -332,16 +332,19 @@ static void busy_ranks_decide_nothing(void)
     static const char weak_rows[] =
         "{\"run\": {\"link\": \"0.05\"}, \"load\": 3.08, \"busy\": true, \"rows\": [{\"ranks\": 1, \"median_ms\": "
         "860}, {\"ranks\": 2, \"communication_ms\": 406, \"hidden_ms\": 227, \"hidden_noise_ms\": 28, "
+        "\"hidden_known\": false, "
         "\"one_stream_ms\": 1395, \"sent_bytes\": 16777216, \"efficiency_percent\": 73.6, \"median_ms\": 1168, "
         "\"tokens_per_second\": 1753, \"collectives\": 5, \"peak_memory_bytes\": 1e8}]}";
     static const char strong_rows[] =
         "{\"run\": {\"link\": \"0.05\"}, \"load\": 0.4, \"rows\": [{\"ranks\": 1, \"median_ms\": 860}, "
-        "{\"ranks\": 2, \"communication_ms\": 400, \"hidden_ms\": 0, \"hidden_noise_ms\": 20, \"one_stream_ms\": "
+        "{\"ranks\": 2, \"communication_ms\": 400, \"hidden_ms\": 0, \"hidden_noise_ms\": 20, "
+        "\"hidden_known\": true, \"one_stream_ms\": "
         "900, \"sent_bytes\": 16777216, \"efficiency_percent\": 57.8, \"median_ms\": 744, \"tokens_per_second\": "
         "1376, \"collectives\": 5, \"peak_memory_bytes\": 9e7}]}";
     static const char vague_rows[] =
         "{\"run\": {\"link\": \"0.05\"}, \"load\": 0.4, \"rows\": [{\"ranks\": 1, \"median_ms\": 189}, "
-        "{\"ranks\": 2, \"communication_ms\": 345.5, \"hidden_ms\": 51.6, \"hidden_noise_ms\": 142}]}";
+        "{\"ranks\": 2, \"communication_ms\": 345.5, \"hidden_ms\": 51.6, \"hidden_noise_ms\": 142, "
+        "\"hidden_known\": false}]}";
     struct tt_json *weak = json(weak_rows), *strong = json(strong_rows), *fits = json(fits_text),
                    *vague = json(vague_rows);
     struct tt_formula_run r[] = {{.name = "weak", .profile = weak}, {.name = "strong", .profile = strong},
@@ -368,6 +371,8 @@ static void busy_ranks_decide_nothing(void)
     CHECK(ask(&e, r, 4, "cure", "strong reaches 57.8 %: accumulate, or a larger batch", &m) == TT_MARK_RIGHT &&
           ask(&e, r, 4, "cure", "of 406 ms communication less would be sent", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 4, "cure", "its 1 and only way, 2 more", &m) == TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 4, "cure", "fewer than 5 collectives a step", &m) == TT_MARK_RIGHT &&
+          ask(&e, r, 4, "cure", "fewer collectives, after 5 tries", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
     r[0].profile = fits;
     CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_WRONG);
     r[2].profile = vague;

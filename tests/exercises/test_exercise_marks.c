@@ -399,15 +399,25 @@ static void defines(void)
     tt_yaml_free(names);
 }
 
+/* MiB, MB and bytes. */
+static void bytes_have_units(void)
+{
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "256", .unit = "MiB", .tolerance = 0.01};
+    struct tt_mark m;
+    CHECK(judge(q, "268.4", &m) == TT_MARK_WRONG && strstr(m.reason, "a MB 1000000"), "%s", m.reason);
+    CHECK(judge(q, "268435456", &m) == TT_MARK_WRONG && strstr(m.reason, "those are bytes"), "%s", m.reason);
+    CHECK(judge(q, "268435456 bytes", &m) == TT_MARK_RIGHT, "%s", m.reason);
+}
+
 /* Three questions of a worksheet: two numbers that were swapped, and a sentence that may name either. */
 static void looks_at_all_answers(void)
 {
     struct tt_question q[] = {{.id = "a", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "b", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "why", .kind = TT_ASK_TEXT}};
-    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 37, .right = "3"},
-                              {.kind = TT_MARK_WRONG, .value = 37, .number = 3, .right = "37"},
-                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 37 of b"}};
+    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 137, .right = "3"},
+                              {.kind = TT_MARK_WRONG, .value = 137, .number = 3, .right = "137"},
+                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 137 of b"}};
     struct tt_exercise e = {.questions = q, .question_count = 3};
     struct tt_marked m = {.exercise = &e, .marks = marks};
     tt_exercise_swapped(&m);
@@ -437,7 +447,7 @@ static void looks_at_all_answers(void)
     marks[0].reason[0] = 0;
     tt_exercise_swapped(&m);
     CHECK(!marks[0].reason[0], "small whole numbers are equal by chance: %s", marks[0].reason);
-    marks[1].value = 37;
+    marks[1].value = 137;
     tt_exercise_sentences(&m);
     CHECK(marks[2].kind == TT_MARK_RIGHT);
     snprintf(marks[2].given, sizeof marks[2].given, "because of all that");
@@ -456,7 +466,8 @@ static void names_what_is_nearest(void)
                  {{"0.739", "1.35318"}, {"1.3532", "0.739"}, {"swapped", "swapped"}}, /* as near as the reciprocals */
                  {{"0.739", "1.354"}, {"1.3532", ""}, {"reciprocal", ""}},
                  {{"1.218", "1.256"}, {"1.25", ""}, {"too large", ""}}, /* not 1.256, as it is rounded */
-                 {{"1.218", "1.256"}, {"1.26", ""}, {"that is the answer to b", ""}},
+                 {{"1.218", "1.256"}, {"1.26", ""}, {"too large", ""}}, /* by chance, among many quotients near 1 */
+                 {{"1.218", "1.2561"}, {"1.256", ""}, {"that is the answer to b", ""}},
                  {{"1", "0"}, {"0", "1"}, {"too small", "too large"}}, /* two counts, by chance */
                  {{"1", "38"}, {"38", "1"}, {"swapped", "swapped"}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -558,6 +569,7 @@ int main(void)
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
     TEST(defines);
+    TEST(bytes_have_units);
     TEST(looks_at_all_answers);
     TEST(names_what_is_nearest);
     TEST(takes_points_for_what_was_shown);

@@ -118,11 +118,47 @@ static void tells_what_is_not_measurable(void)
     for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
 }
 
+/* What both runs have alike took longer in the second: tt compare and the check say the same of their quotient. */
+static void tells_what_is_alike(void)
+{
+    static const char text[] =
+        "{\"schema\": 1, \"run\": {\"steps\": 10, \"backend\": \"cpu\"}, \"step\": {\"seconds\": %g, \"deviation\": "
+        "0.001}, \"operators\": [{\"name\": \"gemm\", \"count\": 4, \"flops\": 8, \"bytes\": 2, \"share\": %g}, "
+        "{\"name\": \"%s\", \"count\": 1, \"flops\": 8, \"bytes\": 2, \"share\": 0.2}]}";
+    const struct {
+        double seconds, share;
+        const char *words; /* NULL: nothing is said */
+    } runs_of[] = {{1.3, 0.9, "noise: gain: the 1 operators that the two runs have alike, 80 % of the first one's step,"
+                              " took 1.46 times as long in the second"},
+                   {1.3, 0.6, NULL}, {0.4, 0.9, NULL}};
+    for (size_t i = 0; i < sizeof runs_of / sizeof *runs_of; i++) {
+        struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER,
+                                .answer = "slow:step.seconds / fast:step.seconds"};
+        struct tt_exercise e = {
+            .runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+        struct tt_mark mark = {.kind = TT_MARK_RIGHT};
+        struct tt_marked m = {.exercise = &e, .marks = &mark};
+        struct tt_text out = {0};
+        char profile[600];
+        for (int k = 0; k < 2; k++) {
+            snprintf(profile, sizeof profile, text, k ? runs_of[i].seconds : 1, k ? runs_of[i].share : 0.8,
+                     k ? "flash" : "softmax");
+            CHECK_OK(tt_json_parse(profile, strlen(profile), &m.runs[k].profile));
+        }
+        tt_exercise_noise(&m, &out);
+        CHECK(runs_of[i].words ? out.s && strstr(out.s, runs_of[i].words) : !out.n, "%d: %s", (int)i,
+              out.s ? out.s : "");
+        tt_text_free(&out);
+        for (int k = 0; k < 2; k++) tt_json_free(m.runs[k].profile);
+    }
+}
+
 int main(void)
 {
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
     TEST(tells_what_is_not_measurable);
+    TEST(tells_what_is_alike);
     return test_end();
 }

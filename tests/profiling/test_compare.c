@@ -498,6 +498,70 @@ static void turns_of_another_file_are_none(void)
     free(c);
 }
 
+/* The softmax is another kernel, and the rest is alike; what it took is `alike` times as long. */
+static struct tt_profile changed(double step, double alike)
+{
+    struct tt_profile p = by_hand(step);
+    strcpy(p.operators[2].name, "flash");
+    for (int i = 0; i < 4; i++)
+        if (i != 2) p.operators[i].share *= alike / step;
+    return p;
+}
+
+/* What both runs have alike shows whether the machine was the same. */
+static void what_is_alike_is_a_control(void)
+{
+    struct tt_profile first = by_hand(1), moved = changed(1.4, 1.6), still = changed(1.4, 1), gains = changed(0.5, 1.6),
+                      other = changed(1.4, 1.6), again = by_hand(1.6);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    strcpy(other.run.precision, "bf16");
+    save(&first, "first");
+    save(&moved, "moved");
+    save(&still, "still");
+    save(&gains, "gains");
+    save(&other, "other");
+    save(&again, "again");
+
+    CHECK_OK(compare("first", "moved", c));
+    CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3 && fabs(c->runs[1].control.times - 1.6) < 1e-9,
+          "%g", c->runs[1].control.times);
+    CHECK(c->runs[1].range.low < 0.75 && c->runs[1].range.high > 1.1, "%g to %g", c->runs[1].range.low,
+          c->runs[1].range.high);
+    CHECK(strstr(c->warnings.s, "moved: the 3 operators that it has alike with first (kernel, shape and calls; 60 % of "
+                                "that step) took 1.60 times as long"), "%s", c->warnings.s);
+    undecided(c, "slower:5%");
+    CHECK_FAILS(gate(c, "slower:5%"), "alike took 1.60 times as long");
+    tt_compare_free(c);
+
+    CHECK_OK(compare("first", "still", c)); /* only the change is slower */
+    CHECK(!c->runs[1].control.moved && !c->warnings.n && c->runs[1].range.high < 1);
+    CHECK_FAILS(gate(c, "slower:5%"), "40.0 % more time");
+    tt_compare_free(c);
+
+    CHECK_OK(compare("first", "gains", c)); /* faster in spite of it */
+    CHECK(c->runs[1].control.moved && c->runs[1].range.low > 1);
+    CHECK_OK(gate(c, "slower:5%"));
+    tt_compare_free(c);
+
+    CHECK_OK(compare("first", "other", c)); /* other kernels behind the same names */
+    CHECK(isnan(c->runs[1].control.times) && !c->runs[1].control.moved);
+    tt_compare_free(c);
+
+    struct tt_profile one = changed(1, 1), tile = changed(1.4, 1.6);
+    strcpy(tile.run.flash_tile, "8x8");
+    save(&one, "one");
+    save(&tile, "tile");
+    CHECK_OK(compare("one", "tile", c)); /* another tile is another kernel */
+    CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3, "%d", c->runs[1].control.operators);
+    tt_compare_free(c);
+
+    CHECK_OK(compare("first", "again", c)); /* one program: what became slower is what is compared */
+    CHECK(isnan(c->runs[1].control.times) && !c->warnings.n);
+    CHECK_FAILS(gate(c, "slower:5%"), "60.0 % more time");
+    tt_compare_free(c);
+    free(c);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
@@ -512,6 +576,7 @@ int main(void)
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);
     TEST(turns_of_another_file_are_none);
+    TEST(what_is_alike_is_a_control);
     TEST(reads_conditions);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();

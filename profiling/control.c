@@ -1,0 +1,69 @@
+/* What two runs have alike, as a control of the machine. */
+#include "profiling/control.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/load.h"
+
+static const double least_share = 0.25; /* of either step */
+
+/* The same names stand for the same code. */
+static bool same_kernels(const struct tt_profile_run *a, const struct tt_profile_run *b)
+{
+    return !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) && !strcmp(a->library, b->library) &&
+           !strcmp(a->precision, b->precision) && !strcmp(a->fp8, b->fp8) && !strcmp(a->tt, b->tt) &&
+           !strcmp(a->own_kernel_sha, b->own_kernel_sha) && a->graph == b->graph &&
+           !strcmp(a->source, b->source) && !strcmp(a->scope, b->scope);
+}
+
+static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
+
+static bool alike(const struct tt_profile_row *a, const struct tt_profile_row *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->shape, b->shape) && !strcmp(a->group, b->group) &&
+           !strcmp(a->phase, b->phase) && a->count == b->count && same(a->flops, b->flops) &&
+           same(a->bytes, b->bytes);
+}
+
+/* With another tile the kernels of that name are others. */
+static bool other_tile(const struct tt_profile_row *op, const struct tt_profile *a, const struct tt_profile *b)
+{
+    return !strncmp(op->name, "flash", 5) && strcmp(a->run.flash_tile, b->run.flash_tile) != 0;
+}
+
+static const struct tt_profile_row *find_alike(const struct tt_profile_row *op, const struct tt_profile *p)
+{
+    for (int i = 0; i < p->operators_count; i++)
+        if (alike(op, &p->operators[i])) return &p->operators[i];
+    return NULL;
+}
+
+/* Two runs of one program, twice over; neighbours move a little on a quiet GPU too, by what a change leaves in the
+ * caches. */
+static bool has_moved(double times, const char *backend)
+{
+    double room = fmax(0.15, 2 * sqrt(2) * tt_runs_differ(backend));
+    return times > 1 + room || times < 1 / (1 + room);
+}
+
+struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b)
+{
+    struct tt_control c = {.times = NAN};
+    double there = 0;
+    if (!same_kernels(&a->run, &b->run)) return c;
+    for (int i = 0; i < a->operators_count; i++) {
+        const struct tt_profile_row *op = &a->operators[i], *other = find_alike(op, b);
+        if (!other || other_tile(op, a, b)) continue;
+        c.operators++;
+        if (!(op->share > 0) || !(other->share > 0)) continue;
+        c.share += op->share;
+        there += other->share;
+    }
+    bool all = c.operators == a->operators_count && c.operators == b->operators_count;
+    if (all || c.share < least_share || there < least_share) return c;
+    /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
+    c.times = there * b->step.seconds / (c.share * a->step.seconds);
+    c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend);
+    return c;
+}

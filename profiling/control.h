@@ -1,0 +1,19 @@
+/* Operators that two runs have alike. What else differs between the runs should leave them as they are, so they show
+ * whether the machine was the same in both. */
+#ifndef TT_CONTROL_H
+#define TT_CONTROL_H
+
+#include "profiling/profile.h"
+
+struct tt_control {
+    int operators; /* alike in kernel, shape, phase, calls, FLOPs and bytes */
+    double share;  /* of the first run's step */
+    double times;  /* how many times as long they took in the second; NaN: there is no control */
+    bool moved;    /* by more than two runs of one program differ */
+};
+
+/* There is none where the runs differ in what makes a kernel (device, library, precision), where nearly nothing is
+ * alike, and where everything is: then the runs are of one program, and whatever became slower is what is compared. */
+struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
+
+#endif
