@@ -93,7 +93,7 @@ struct tt_profile_row {
     double flops, bytes;       /* per step, from backend/kernels.def */
     double intensity;          /* flops / bytes */
     double flops_per_second, bytes_per_second;
-    double roof_percent;       /* of what the measured roofs allow at this intensity; above 100: from caches */
+    double roof_percent;       /* of what the roofs allow at this intensity; above 100: caches, or too low a roof */
     char bound[16];            /* "memory", "compute", "latency", "uncertain" (bound.h), "launch", "link" of what ranks
                                 * do together, "" */
 };

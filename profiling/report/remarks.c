@@ -9,12 +9,17 @@
 #include "profiling/report/advice.h"
 #include "profiling/report/svg.h"
 
+/* As measure.c asks of single operations: of products that are long enough to be no error of the clock. */
 static bool over_the_roof(const struct tt_profile *p)
 {
-    enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
-    double most = p->efficiency.gemm_flops_per_second * (1 + TOLERANCE / 100.0);
+    const double tolerance = 1.05, shortest = 1e-4;
+    double most = p->efficiency.gemm_flops_per_second * tolerance;
     for (int i = 0; i < p->groups_count; i++)
         if (p->groups[i].flops_per_second > most) return true;
+    for (int i = 0; i < p->operators_count; i++) {
+        const struct tt_profile_row *op = &p->operators[i];
+        if (!strcmp(op->name, "gemm") && op->median > shortest && op->flops_per_second > most) return true;
+    }
     return p->efficiency.flops_per_second > most;
 }
 
@@ -59,8 +64,9 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
     int n = roofs_age(p, out);
     if (over_the_roof(p))
         snprintf(out + n, 400 - (size_t)n,
-                 "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with "
-                 "other work when the roof was measured. Use --remeasure when it is idle.",
+                 "%sThe step, a group or a product of it is faster than the measured roof allows, so the roof is too "
+                 "low, as when the device was busy with other work; MFU and roof %% are then too high. Use --remeasure "
+                 "when it is idle.",
                  n ? " " : "");
     else if (tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread))
         snprintf(out + n, 400 - (size_t)n,
