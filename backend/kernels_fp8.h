@@ -56,7 +56,8 @@ struct tt_fp8_amax_rows_args {
 };
 
 /* out = x / scale of its row, transposed = x / scale of its column, in the format `to`, rounded (tt_fp8_code). With
- * `amax`, the scales are those of it (tt_fp8_scale) and are written to new_scale, both kinds; without, they are read. */
+ * `amax`, the scales are those of it (tt_fp8_scale) and are written to new_scale, both kinds; without, they are
+ * read. */
 struct tt_fp8_cast_rows_args {
     enum tt_dtype dtype;
     enum tt_dtype to;

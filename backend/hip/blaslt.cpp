@@ -38,7 +38,8 @@ hipblasStatus_t set_row_scales(hipblasLtMatmulDesc_t product)
 {
 #ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT
     int32_t mode = HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
-    hipblasStatus_t e = hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof mode);
+    hipblasStatus_t e =
+        hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof mode);
     if (e) return e;
     return hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof mode);
 #else

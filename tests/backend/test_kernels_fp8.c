@@ -172,7 +172,8 @@ static void check_rows(struct tensor *x, enum tt_dtype to)
     for (int64_t i = 0; i < n; i++) before[i] = i % 3 ? 0 : 0x1p-12;
     struct tensor *amax = given("amax", TT_F32, 1, n, 0, before), *scale = output("new_scale", TT_F32, 1, n, 0);
     struct tensor *out = new_tensor("out", BYTES, rows, cols, 0), *turned = new_tensor("turned", BYTES, cols, rows, 0);
-    struct tensor *again = new_tensor("again", BYTES, cols, rows, 0), *alone = new_tensor("alone", BYTES, rows, cols, 0);
+    struct tensor *again = new_tensor("again", BYTES, cols, rows, 0);
+    struct tensor *alone = new_tensor("alone", BYTES, rows, cols, 0);
     LAUNCH(fp8_amax_rows, .x = x->data, .amax = (float *)amax->data, .rows = rows, .cols = cols, .ldx = x->ld);
     LAUNCH(fp8_cast_rows, .to = to, .x = x->data, .amax = (float *)amax->data, .new_scale = (float *)scale->data,
            .out = out->data, .transposed = turned->data, .rows = rows, .cols = cols, .ldx = x->ld);

@@ -199,7 +199,8 @@ static void histories_are_kept(void)
                 CHECK(history[k * n + i] > 0, "tensor %d of step %d has no magnitude", (int)i, k);
                 most = fmaxf(most, history[k * n + i]);
             }
-            CHECK(scales[i * TT_FP8_APART] == 2 * tt_fp8_scale(most, to), "the scale of tensor %d", (int)i);
+            float room = i < 2 * n / 3 ? 2 : 32;
+            CHECK(scales[i * TT_FP8_APART] == room * tt_fp8_scale(most, to), "the scale of tensor %d", (int)i);
             CHECK(amax[i] == 0 && history[3 * n + i] == 0, "tensor %d", (int)i);
         }
         struct result x = {.grads = fixture_read(&s, TT_X_GRADS)}, y = {.grads = fixture_read(&plain, TT_X_GRADS)};

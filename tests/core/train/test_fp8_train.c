@@ -35,8 +35,8 @@ static void learns_as_without(void)
     double linear = trained(TT_PREC_FP8, ""), all = trained(TT_PREC_FP8, "fp8: all\n");
     double delayed = trained(TT_PREC_FP8, "fp8: all\nfp8-scaling: delayed\n");
     double row = info.fp8_rows ? trained(TT_PREC_FP8, "fp8: all\nfp8-scaling: row\n") : without;
-    printf("     held-out loss %.4f, in fp8 %.4f, with the head %.4f, and delayed scales %.4f, or by rows %.4f\n", without,
-           linear, all, delayed, row);
+    printf("     held-out loss %.4f, in fp8 %.4f, with the head %.4f, and delayed scales %.4f, or by rows %.4f\n",
+           without, linear, all, delayed, row);
     CHECK(without < 3, "it does not learn: %g", without);
     CHECK(fabs(linear - without) < 0.12, "fp8 %g, without %g", linear, without);
     CHECK(fabs(all - without) < 0.12, "with the head %g, without %g", all, without);
