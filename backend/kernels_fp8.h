@@ -60,7 +60,7 @@ struct tt_fp8_amax_rows_args {
  * read. */
 struct tt_fp8_cast_rows_args {
     enum tt_dtype dtype;
-    enum tt_dtype to;
+    enum tt_dtype to;    /* TT_E4M3 or TT_E4M3_FNUZ */
     const void *x;       /* (rows, cols), ldx apart */
     const float *amax;   /* (rows + cols) or NULL */
     float *new_scale;    /* (rows + cols), with amax */

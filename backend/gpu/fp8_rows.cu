@@ -135,16 +135,8 @@ template <typename T> static gpu_error cast_to(const struct tt_fp8_cast_rows_arg
     gpu_grid grid = gpu_grid_of(gpu_divide_up(a->rows, SIDE) * gpu_divide_up(a->cols, SIDE));
     bool vectors = a->rows % CHUNK == 0 && a->cols % CHUNK == 0 && gpu_aligned_rows(a->x, a->ldx, sizeof(T)) &&
                    gpu_aligned(a->out) && gpu_aligned(a->transposed);
-    switch (a->to) {
-    case TT_E4M3:
-        return GPU_LAUNCH((fp8_cast_rows<T, TT_E4M3>), grid, FP8_THREADS, 0, s, *a, vectors);
-    case TT_E5M2:
-        return GPU_LAUNCH((fp8_cast_rows<T, TT_E5M2>), grid, FP8_THREADS, 0, s, *a, vectors);
-    case TT_E4M3_FNUZ:
-        return GPU_LAUNCH((fp8_cast_rows<T, TT_E4M3_FNUZ>), grid, FP8_THREADS, 0, s, *a, vectors);
-    default:
-        return GPU_LAUNCH((fp8_cast_rows<T, TT_E5M2_FNUZ>), grid, FP8_THREADS, 0, s, *a, vectors);
-    }
+    if (a->to == TT_E4M3) return GPU_LAUNCH((fp8_cast_rows<T, TT_E4M3>), grid, FP8_THREADS, 0, s, *a, vectors);
+    return GPU_LAUNCH((fp8_cast_rows<T, TT_E4M3_FNUZ>), grid, FP8_THREADS, 0, s, *a, vectors);
 }
 
 gpu_error tt_gpu_fp8_cast_rows(const struct tt_fp8_cast_rows_args *a, gpu_stream s)

@@ -198,7 +198,7 @@ static void check_rows(struct tensor *x, enum tt_dtype to)
 static void check_rows_shape(int64_t rows, int64_t cols, int64_t gap)
 {
     static int shapes;
-    enum tt_dtype to = formats[shapes++ % FORMATS];
+    enum tt_dtype to = tt_fp8_e4m3(shapes++ % 2);
     new_case("%" PRId64 " x %" PRId64 ", gap %" PRId64 ", format %d, by rows", rows, cols, gap, (int)to);
     check_rows(input("x", kt.dtype, rows, cols, gap, 1e-3), to);
 }
@@ -220,9 +220,9 @@ static void rows_with_extremes(void)
     v[80 + 3] = (double)INFINITY;
     v[120 + 20] = 6e4, v[120 + 21] = 1e-7, v[120 + 17] = 449;
     v[160 + 21] = 1e-7;
-    for (int f = 0; f < FORMATS; f++) {
-        new_case("zeros, infinities, a NaN, format %d, by rows", (int)formats[f]);
-        check_rows(given("x", kt.dtype, 5, 40, 0, v), formats[f]);
+    for (int fnuz = 0; fnuz < 2; fnuz++) {
+        new_case("zeros, infinities, a NaN, fnuz %d, by rows", fnuz);
+        check_rows(given("x", kt.dtype, 5, 40, 0, v), tt_fp8_e4m3(fnuz));
     }
 }
 

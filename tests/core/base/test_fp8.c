@@ -121,7 +121,7 @@ static void scales_are_the_least_that_fit(void)
     }
 }
 
-/* A scale of a history has room for more than was seen, and numbers a thousandth as large are not below the smallest. */
+/* A scale of a history has room for more than was seen, and keeps the digits of numbers a thousandth as large. */
 static void scales_of_a_history_have_room(void)
 {
     for (int i = 0; i < FORMATS; i++) {
