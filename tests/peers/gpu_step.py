@@ -3,7 +3,7 @@
 
     python3 tests/peers/gpu_step.py --tt build/cuda-sm_90/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
     python3 tests/peers/gpu_step.py --sizes 1b --precision fp8 --modes compile,float8,float8-rows
-                                    --versions flash,flash:bf16   (one line)
+                                    --versions flash,flash:bf16,flash:fp8:fp8-scaling=delayed   (one line)
 
 A step is forward, backward, clipping by the global norm and AdamW over fp32 weights. The programs take turns, each in a
 process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. "ms" is the
@@ -148,10 +148,10 @@ def run_jax(shape, args):
 
 
 def run_tt(version, size, args):
-    version, _, precision = version.partition(":")
-    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision",
-                    precision or args.precision, "--warmup", str(BLOCK * args.warmup),
-                    "--repeats", str(BLOCK * args.repeats), "--json"],
+    version, precision, *options = version.split(":") if ":" in version else (version, args.precision)
+    words = [word for option in options for word in ("--" + option).split("=")]
+    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision", precision, "--warmup",
+                    str(BLOCK * args.warmup), "--repeats", str(BLOCK * args.repeats), "--json", *words],
                    os.environ)["rows"][0]
     return dict(row, ms=[row["median_ms"]], peak_bytes=row["peak_memory_bytes"])
 
@@ -216,7 +216,7 @@ def parse():
     parser.add_argument("--tt", default="build/cuda-sm_90/tt", help="the tt to compare with")
     parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES))
     parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
-    parser.add_argument("--versions", default="flash", help="of tt; another precision after a colon, as in flash:bf16")
+    parser.add_argument("--versions", default="flash", help="of tt; after colons another precision and options, as in flash:fp8:fp8=all")
     parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16", "fp8"))
     parser.add_argument("--attention", default="sdpa", help="of PyTorch: some of " + ", ".join(ATTENTION))
     parser.add_argument("--no-jax", dest="jax", action="store_false", help="without JAX even where it is installed")

@@ -32,7 +32,8 @@ static void known_links(void)
 {
     double sent;
     double kernels = measure(1, 1e9, &sent).median;
-    measure(2, 1e12, &sent); /* for what is sent */
+    kernels = fmin(kernels, measure(1, 1e9, &sent).median); /* the first may be of a busy moment */
+    measure(2, 1e12, &sent);                                /* for what is sent */
     double rate = sent / (kernels / 2);
     struct tt_overlap o = measure(2, rate, &sent);
     CHECK(o.communication > 0.99 * sent / rate, "%g s for %g", o.communication, sent / rate);
