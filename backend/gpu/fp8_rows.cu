@@ -100,9 +100,7 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
         load_singles(p, x, a.ldx, rows, cols);
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) {
-        uint32_t words[2];
-        GPU_UNROLL
-        for (int w = 0; w < 2; w++) words[w] = pack4<TO>(p.v[r] + 4 * w, inverse[at.row + r]);
+        uint32_t words[2] = {pack4<TO>(p.v[r], inverse[at.row + r]), pack4<TO>(p.v[r] + 4, inverse[at.row + r])};
         if (a.out && r < rows) store_row(a.out + (r0 + r) * a.cols + c0, words, vectors, cols);
     }
     if (!a.transposed) return;
@@ -115,9 +113,10 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
     }
 }
 
-/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. */
+/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. Four blocks of a multiprocessor would have too
+ * few registers. */
 template <typename T, enum tt_dtype TO>
-GPU_KERNEL GPU_BOUNDS(FP8_THREADS) fp8_cast_rows(struct tt_fp8_cast_rows_args a, bool vectors)
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 3) fp8_cast_rows(struct tt_fp8_cast_rows_args a, bool vectors)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     GPU_SHARED float inverse[2 * SIDE];
