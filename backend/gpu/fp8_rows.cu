@@ -113,8 +113,8 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
     }
 }
 
-/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. Four blocks of a multiprocessor would have too
- * few registers. */
+/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. Four blocks of a multiprocessor would have
+ * too few registers. */
 template <typename T, enum tt_dtype TO>
 GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 3) fp8_cast_rows(struct tt_fp8_cast_rows_args a, bool vectors)
 {
