@@ -49,7 +49,8 @@ struct tt_gemm_exp {
  *
  * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
  * both E5M2, in the kind of numbers that the device has (fp8_fnuz of its info); trans_b and not trans_a, so that both
- * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16, as are the scales' addresses. */
+ * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16, as are the scales' addresses. With
+ * row_scales, on devices whose info has fp8_rows, both are E4M3 and each row of A and of B as stored has its scale. */
 struct tt_gemm {
     const void *a, *b;
     const void *from; /* NULL: C itself */
@@ -65,6 +66,7 @@ struct tt_gemm {
     struct tt_gemm_rope rope;
     struct tt_gemm_exp exp;
     const float *scale_a, *scale_b; /* of 8-bit A and B: a code stands for its number times this, on the device */
+    bool row_scales;                /* these are (m) and (n), of rows; else one each */
 };
 
 /* Collectives over `count` elements of `type`. A buffer that is split has one part per rank, of equal size and in rank
@@ -108,6 +110,7 @@ struct tt_device_info {
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
     bool has[TT_PRECISIONS];         /* which precisions are supported */
     bool fp8_fnuz;                   /* its 8-bit numbers are FNUZ, not OCP (core/base/fp8.h) */
+    bool fp8_rows;                   /* its 8-bit products take scales of rows (tt_gemm.row_scales) */
     bool tf32_as_fp32;               /* without tf32: a request for it gets fp32, and `library` says so */
 };
 

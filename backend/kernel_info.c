@@ -92,10 +92,10 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
                                            .bytes = bytes_c};
     if (g->scale_a)
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_a), .access = TT_READ,
-                                           .name = "scale_a", .bytes = sizeof(float)};
+                                           .name = "scale_a", .bytes = (g->row_scales ? m : 1) * sizeof(float)};
     if (g->scale_b)
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_b), .access = TT_READ,
-                                           .name = "scale_b", .bytes = sizeof(float)};
+                                           .name = "scale_b", .bytes = (g->row_scales ? n : 1) * sizeof(float)};
     if (g->with == TT_WITH_ROPE) {
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, rope.cos), .access = TT_READ,
                                            .name = "cos", .bytes = rope_table_bytes(g)};

@@ -44,6 +44,32 @@ struct tt_fp8_cast_args {
     int64_t rows, cols, ldx, parts;
 };
 
+/* The same by rows (--fp8-scaling row). A product sums along the rows of its factors, so that each row has a scale; the
+ * rows of the transposed matrix are columns of x. `amax` of both kernels is (rows + cols), of rows and then of columns.
+ *
+ * amax becomes the larger one of itself and the largest magnitude, compared as bits. It must be numbers >= 0 before. */
+struct tt_fp8_amax_rows_args {
+    enum tt_dtype dtype;
+    const void *x; /* (rows, cols), ldx apart */
+    float *amax;
+    int64_t rows, cols, ldx;
+};
+
+/* out = x / scale of its row, transposed = x / scale of its column, in the format `to`, rounded (tt_fp8_code). With
+ * `amax`, the scales are those of it (tt_fp8_scale) and are written to new_scale, both kinds; without, they are
+ * read. */
+struct tt_fp8_cast_rows_args {
+    enum tt_dtype dtype;
+    enum tt_dtype to;    /* TT_E4M3 or TT_E4M3_FNUZ */
+    const void *x;       /* (rows, cols), ldx apart */
+    const float *amax;   /* (rows + cols) or NULL */
+    float *new_scale;    /* (rows + cols), with amax */
+    const float *scale;  /* (rows + cols), without */
+    uint8_t *out;        /* (rows, cols) or NULL */
+    uint8_t *transposed; /* (cols, rows) or NULL */
+    int64_t rows, cols, ldx;
+};
+
 /* swiglu, whose result is codes in the format `to`. */
 struct tt_fp8_swiglu_args {
     enum tt_dtype dtype;

@@ -22,8 +22,10 @@ static void print_math(const struct tt_model *m, const struct tt_plan *step)
     if (m->config.precision == TT_PREC_FP8)
         words = m->no_bf16 ? "fp8 factors in products, fp32 for the rest"
                            : "fp8 factors in products, bf16 for the rest, with fp32 for sums, weights and moments";
-    bool delayed = m->config.precision == TT_PREC_FP8 && m->config.fp8_scaling == TT_SCALING_DELAYED;
-    printf("math    %s%s\n", words, delayed ? "; scales from magnitudes of the last 16 steps" : "");
+    static const char *const scales[] = {[TT_SCALING_TENSOR] = "",
+                                         [TT_SCALING_DELAYED] = "; scales from magnitudes of the last 16 steps",
+                                         [TT_SCALING_ROW] = "; a scale for each row of a factor"};
+    printf("math    %s%s\n", words, scales[m->config.fp8_scaling]);
     if (m->config.precision == TT_PREC_FP8 && !products_in_fp8(step))
         printf("note    no product has 8-bit factors: their sizes, among them batch-size times seq-len, hidden-dim and "
                "ffn-dim, must be multiples of 16\n");

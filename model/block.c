@@ -201,7 +201,7 @@ static struct output_gradient down_backward(struct build *b, struct block_acts *
     }
     bundle_dx(b, &down, dr, &a->down, dh);
     a->ffn.d_amax = amax_for(b, &gate_up, TT_FUSE_SWIGLU);
-    if (fused(b, TT_FUSE_SWIGLU) && bundle_in_fp8(b, &gate_up) && bundle_in_fp8(b, &down))
+    if (fused(b, TT_FUSE_SWIGLU) && bundle_in_fp8(b, &gate_up) && bundle_in_fp8(b, &down) && !scaled_by_rows(b))
         return swiglu_codes_backward(b, &a->ffn, dh, &gate_up, &a->down);
     void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
     return output_gradient(b, &gate_up, (struct measured){.x = dgu, .amax = a->ffn.d_amax});

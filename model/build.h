@@ -163,6 +163,9 @@ struct bundle {
 /* Whether its factors are 8-bit. */
 bool bundle_in_fp8(const struct build *b, const struct bundle *s);
 
+/* Whether each row of an 8-bit factor has a scale of its own. */
+bool scaled_by_rows(const struct build *b);
+
 /* Where the largest magnitude of a tensor goes that this bundle multiplies, forward or backward; 0 before. NULL if its
  * factors are not 8-bit, or if what writes the tensor is in single steps without this fusion. */
 float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer);

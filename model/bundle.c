@@ -13,7 +13,11 @@
  * other form. The scale of the forward pass serves the backward pass too.
  *
  * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
- * cast takes the magnitude of this step with it, and SwiGLU writes codes at once, forward and backward. */
+ * cast takes the magnitude of this step with it, and SwiGLU writes codes at once, forward and backward.
+ *
+ * With --fp8-scaling row, each row of a factor has a scale: a tensor has those of its rows as it is and those of its
+ * columns transposed, made in one pass of their own. All factors are E4M3 then: within a row gradients need no wider
+ * range, and have a bit more. */
 #include "core/base/fp8.h"
 #include "model/build.h"
 #include "model/scales.h"
@@ -36,16 +40,31 @@ bool bundle_in_fp8(const struct build *b, const struct bundle *s)
     return wanted && !b->sequences && sizes % 16 == 0;
 }
 
+bool scaled_by_rows(const struct build *b) { return b->c->fp8_scaling == TT_SCALING_ROW; }
+
 /* The device's formats of weights and activations, and of gradients. */
 static enum tt_dtype numbers(const struct build *b) { return tt_fp8_e4m3(b->m->fp8_fnuz); }
-static enum tt_dtype gradients(const struct build *b) { return tt_fp8_e5m2(b->m->fp8_fnuz); }
+static enum tt_dtype gradients(const struct build *b)
+{
+    return scaled_by_rows(b) ? numbers(b) : tt_fp8_e5m2(b->m->fp8_fnuz);
+}
+
+/* A factor's scale from this row on, and that of the transposed factor. */
+static const float *from_row(const struct build *b, const float *scale, int64_t row)
+{
+    return scaled_by_rows(b) ? scale + row : scale;
+}
+static const float *turned(const struct build *b, const float *scale, int64_t rows)
+{
+    return from_row(b, scale, rows);
+}
 
 /* All of a micro-batch are set to 0 at once. A layer has four inputs of products, computed twice with recomputation,
  * and four gradients; beside the layers are the last norm, twice, and the chunks of the head. */
 float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
 {
     int64_t most = 12 * b->c->num_layers + 2 + b->T / 16;
-    if (!bundle_in_fp8(b, s) || !fused(b, writer) || b->scales) return NULL;
+    if (!bundle_in_fp8(b, s) || !fused(b, writer) || b->scales || scaled_by_rows(b)) return NULL;
     if (!b->amax) {
         b->amax = floats(b, "fp8_amax", most);
         b->amax_used = 0;
@@ -80,6 +99,22 @@ void record_scales(struct build *b)
 
 static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
 
+/* x (rows, cols) in 8 bits by rows: its scales are those of rows and then of columns. */
+static struct factor cast_by_rows(struct build *b, const void *x, int64_t rows, int64_t cols, enum tt_dtype type,
+                                  uint8_t *codes, uint8_t *transposed, const float *scale)
+{
+    float *amax = NULL, *made = NULL;
+    if (!scale) {
+        amax = floats(b, "fp8_amax", rows + cols);
+        made = floats(b, "fp8_scale", rows + cols);
+        LAUNCH(b->p, zero, .x = amax, .n = rows + cols);
+        LAUNCH(b->p, fp8_amax_rows, .x = x, .amax = amax, .rows = rows, .cols = cols, .ldx = cols);
+    }
+    LAUNCH(b->p, fp8_cast_rows, .to = type, .x = x, .amax = amax, .new_scale = made, .scale = scale, .out = codes,
+           .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols);
+    return (struct factor){codes, transposed, made ? made : scale};
+}
+
 /* x (rows, cols) in 8 bits. Without a scale, it gets one of its own. */
 static struct factor cast(struct build *b, const char *name, struct measured x, int64_t rows, int64_t cols,
                           enum tt_dtype type, unsigned forms, struct delayed by)
@@ -89,6 +124,7 @@ static struct factor cast(struct build *b, const char *name, struct measured x, 
     uint8_t *codes = forms & AS_IT_IS ? bytes(b, name, rows * cols) : NULL;
     uint8_t *transposed = forms & TRANSPOSED ? bytes(b, name, rows * cols) : NULL;
     float *partial = NULL, *made = NULL;
+    if (scaled_by_rows(b)) return cast_by_rows(b, x.x, rows, cols, type, codes, transposed, scale);
     if (!scale) {
         partial = x.amax ? x.amax : floats(b, "fp8_partial", parts);
         made = floats(b, "fp8_scale", 1);
@@ -103,13 +139,13 @@ static struct factor cast(struct build *b, const char *name, struct measured x, 
 }
 
 /* C (m, n) = A·Bᵀ of codes whose rows are lda and ldb apart. */
-static struct tt_gemm product(const uint8_t *a, const float *scale_a, enum tt_dtype type_a, int64_t lda,
-                              const uint8_t *b, const float *scale_b, enum tt_dtype type_b, int64_t ldb, int64_t m,
-                              int64_t n, int64_t k)
+static struct tt_gemm product(const struct build *how, const uint8_t *a, const float *scale_a, enum tt_dtype type_a,
+                              int64_t lda, const uint8_t *b, const float *scale_b, enum tt_dtype type_b, int64_t ldb,
+                              int64_t m, int64_t n, int64_t k)
 {
     return (struct tt_gemm){.a = a, .b = b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = n, .batch = 1,
                             .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = type_b, .scale_a = scale_a,
-                            .scale_b = scale_b};
+                            .scale_b = scale_b, .row_scales = scaled_by_rows(how)};
 }
 
 /* ---- forward ---- */
@@ -138,8 +174,8 @@ static void forward_fp8(struct build *b, const struct bundle *s, struct measured
         w8 = cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), AS_IT_IS | of_head, of_w);
     if (of_head) b->head = w8; /* for the other chunks, forward and backward */
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
-        struct tt_gemm g = product(x8.codes, x8.scale, numbers(b), s->in, w8.codes + at * s->in, w8.scale,
-                                   numbers(b), s->in, s->rows, width_of(s, (int)i), s->in);
+        struct tt_gemm g = product(b, x8.codes, x8.scale, numbers(b), s->in, w8.codes + at * s->in,
+                                   from_row(b, w8.scale, at), numbers(b), s->in, s->rows, width_of(s, (int)i), s->in);
         g.c = view(b, y, at), g.ldc = s->width, g.type_c = output_type(b, s);
         tt_plan_gemm(b->p, &g);
     }
@@ -178,8 +214,8 @@ static void part_dx(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dx(b, view(b, d->dy, at), s->width, weight(b, s->w[i]), dx, s->rows, s->in, width_of(s, i), i > 0);
         return;
     }
-    struct tt_gemm g = product(d->codes + at, d->scale, gradients(b), s->width, w->transposed + at, w->scale,
-                               numbers(b), s->width, s->rows, s->in, width_of(s, i));
+    struct tt_gemm g = product(b, d->codes + at, d->scale, gradients(b), s->width, w->transposed + at,
+                               turned(b, w->scale, s->width), numbers(b), s->width, s->rows, s->in, width_of(s, i));
     g.c = dx, g.type_c = b->p->dtype, g.beta = i > 0;
     tt_plan_gemm(b->p, &g);
 }
@@ -192,8 +228,9 @@ static void part_dw(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dw(b, view(b, d->dy, at), s->width, x, dw, s->rows, s->in, width_of(s, i), add);
         return;
     }
-    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, gradients(b), s->rows, x8->transposed,
-                               x8->scale, numbers(b), s->rows, width_of(s, i), s->in, s->rows);
+    struct tt_gemm g = product(b, d->transposed + at * s->rows, turned(b, d->scale, s->rows + at), gradients(b),
+                               s->rows, x8->transposed, turned(b, x8->scale, s->rows), numbers(b), s->rows,
+                               width_of(s, i), s->in, s->rows);
     g.c = dw, g.type_c = TT_F32, g.beta = add;
     begin_side_stream(b, tt_gemm_flops(&g));
     tt_plan_gemm(b->p, &g);

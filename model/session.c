@@ -23,6 +23,13 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
+/* Which library has scales of rows, this device's own words tell. */
+static tt_status refuse_rows(const struct tt_device_info *info)
+{
+    return tt_fail(TT_USAGE, "%s with %s has no 8-bit products with scales of rows, which cuBLASLt has since 12.9 on "
+                   "sm_90 and hipBLASLt since ROCm 7; use --fp8-scaling tensor or delayed", info->name, info->library);
+}
+
 /* The side stream is used only inside a graph. */
 static void fit_streams(struct tt_model *m, const struct tt_backend *backend)
 {
@@ -40,6 +47,8 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, un
     enum tt_precision wanted = c->precision;
     bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
+    bool rows = c->fp8_scaling != TT_SCALING_ROW || info.fp8_rows || !runs;
+    if (!rows && !(use & TT_USE_PREDICT)) return refuse_rows(&info);
     fit_streams(s->model, backend);
     if (!runs) info.has[wanted] = info.has[TT_PREC_BF16] = true; /* as on a device that has it */
     tt_model_fit(s->model, &info);

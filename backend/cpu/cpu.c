@@ -175,12 +175,13 @@ static tt_status multiply_fp8(struct cpu *cpu, const struct tt_gemm *g, tt_strea
     TT_TRY(tt_cpu_stream_sync(cpu, s));
     TT_TRY(need_wide(cpu, (size_t)((g->m + g->n) * g->k)));
     float *b = cpu->wide + g->m * g->k;
-    cpu->kernels->fp8_widen(&cpu->team, g->a, g->m, g->k, g->lda, g->type_a, cpu->wide);
-    cpu->kernels->fp8_widen(&cpu->team, g->b, g->n, g->k, g->ldb, g->type_b, b);
+    cpu->kernels->fp8_widen(&cpu->team, g->a, g->m, g->k, g->lda, g->type_a, g->row_scales ? g->scale_a : NULL,
+                            cpu->wide);
+    cpu->kernels->fp8_widen(&cpu->team, g->b, g->n, g->k, g->ldb, g->type_b, g->row_scales ? g->scale_b : NULL, b);
     wide.a = cpu->wide, wide.b = b;
     wide.lda = wide.ldb = g->k;
     wide.type_a = wide.type_b = TT_F32;
-    wide.alpha *= *g->scale_a * *g->scale_b;
+    if (!g->row_scales) wide.alpha *= *g->scale_a * *g->scale_b;
     wide.scale_a = wide.scale_b = NULL;
     return cpu_gemm(cpu, &wide, s);
 }
@@ -255,7 +256,7 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     tt_cpu_memory(&out->memory_total, &out->memory_free);
     out->memory_used = atomic_load(&cpu->used);
     out->memory_peak = atomic_load(&cpu->peak);
-    out->has[TT_FP32] = out->has[TT_PREC_FP8] = true;
+    out->has[TT_FP32] = out->has[TT_PREC_FP8] = out->fp8_rows = true;
     return TT_OK;
 }
 

@@ -26,9 +26,9 @@ struct cpu_kernels {
     void (*gemm)(const struct cpu_team *team, const struct tt_gemm *g);
     size_t gemm_scratch;
 
-    /* rows of 8-bit codes to a dense matrix of their numbers */
+    /* rows of 8-bit codes to a dense matrix of their numbers, times the row's of `scales` unless that is NULL */
     void (*fp8_widen)(const struct cpu_team *team, const uint8_t *codes, int64_t rows, int64_t cols, int64_t ld,
-                      enum tt_dtype type, float *out);
+                      enum tt_dtype type, const float *scales, float *out);
 
     /* for C of one row; faster than a BLAS */
     void (*gemv)(const struct cpu_team *team, const struct tt_gemm *g);

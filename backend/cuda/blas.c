@@ -52,6 +52,8 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 
 /* ---- the library ---- */
 
+static bool proposes_rows(struct gpu *gpu, enum tt_dtype out);
+
 size_t tt_blas_workspace(const struct gpu *gpu)
 {
     (void)gpu;
@@ -63,6 +65,7 @@ tt_status tt_blas_open(struct gpu *gpu)
     gpu->blas = calloc(1, sizeof *gpu->blas);
     if (!gpu->blas) return tt_no_memory("cuBLASLt");
     BLAS(gpu, cublasLtCreate(&gpu->blas->lt));
+    gpu->fp8_rows = gpu->has[TT_PREC_FP8] && proposes_rows(gpu, TT_BF16) && proposes_rows(gpu, TT_F32);
     return TT_OK;
 }
 
@@ -111,15 +114,31 @@ static tt_status set_scales(struct gpu *gpu, cublasLtMatmulDesc_t product, const
     return TT_OK;
 }
 
+/* Scales of rows: cuBLASLt has them since 12.9, and as of 13.1 on sm_90 alone. */
+static tt_status set_row_scales(struct gpu *gpu, cublasLtMatmulDesc_t product)
+{
+#if CUBLAS_VERSION >= 120900
+    int32_t mode = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof mode));
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof mode));
+    return TT_OK;
+#else
+    (void)product;
+    return tt_fail(TT_UNSUPPORTED, "%s: this cuBLASLt has no scales of rows", gpu->name);
+#endif
+}
+
 /* Fast: Hopper's 8-bit products keep their sums in the tensor cores, with fewer bits than fp32 has; else the sums move
  * to fp32 registers every few steps. Fast for E4M3 by E4M3, the products of the forward pass, and not for gradients, of
- * which one factor is E5M2: their sums are long and of both signs. Algorithms are chosen by whether there are scales;
- * which ones is said when they run, so that any address will do here. */
+ * which one factor is E5M2: their sums are long and of both signs. With scales of rows gradients are E4M3 as well, so
+ * that none is fast. Algorithms are chosen by whether there are scales; which ones is said when they run, so that any
+ * address will do here. */
 static tt_status make_fp8(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulDesc_t product)
 {
-    int8_t fast = k->type_a == TT_E4M3 && k->type_b == TT_E4M3;
+    int8_t fast = k->type_a == TT_E4M3 && k->type_b == TT_E4M3 && !k->row_scales;
     const void *any = gpu->compute.scratch.workspace;
     BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+    if (k->row_scales) TT_TRY(set_row_scales(gpu, product));
     return set_scales(gpu, product, any, any);
 }
 
@@ -223,6 +242,23 @@ tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, 
         if (results[i].state == CUBLAS_STATUS_SUCCESS && results[i].workspaceSize <= gpu->workspace_bytes)
             memcpy(&found[(*count)++], &results[i].algo, sizeof *found);
     return st;
+}
+
+/* Whether it multiplies 8-bit factors with scales of rows on this chip; only asking tells. */
+static bool proposes_rows(struct gpu *gpu, enum tt_dtype out)
+{
+    enum { SIDE = 256 };
+    struct gemm_plan p = {.key = {.m = SIDE, .n = SIDE, .k = SIDE, .batch = 1, .lda = SIDE, .ldb = SIDE, .ldc = SIDE,
+                                  .trans_b = true, .type_a = TT_E4M3, .type_b = TT_E4M3, .type_out = out,
+                                  .align_a = 16, .align_b = 16, .align_c = 16, .align_d = 16, .row_scales = true}};
+    struct gemm_algorithm found[1];
+    int count = 0;
+    tt_status st = cublasLtGetVersion() < 120900 ? TT_OK : tt_blas_plan(gpu, &p);
+    if (!st && p.library) st = tt_blas_propose(gpu, &p, 1, found, &count);
+    bool some = !st && count > 0;
+    tt_blas_plan_free(&p);
+    tt_status_free(st);
+    return some;
 }
 
 tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape)

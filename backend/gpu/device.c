@@ -98,5 +98,6 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     fill_peaks(gpu, out);
     for (int p = 0; p < TT_PRECISIONS; p++) out->has[p] = gpu->has[p];
     out->fp8_fnuz = gpu->fp8_fnuz;
+    out->fp8_rows = gpu->fp8_rows;
     return TT_OK;
 }

@@ -41,33 +41,6 @@ gpu_error tt_gpu_fp8_amax(const struct tt_fp8_amax_args *a, gpu_stream s)
 
 /* ---- codes ---- */
 
-struct patch {
-    float v[PATCH][WIDTH];
-};
-
-template <typename T> GPU_DEVICE void load_vectors(patch &p, const T *x, int64_t ld)
-{
-    constexpr int N = gpu_vec<T>::n;
-    GPU_UNROLL
-    for (int r = 0; r < PATCH; r++) {
-        GPU_UNROLL
-        for (int k = 0; k < WIDTH / N; k++) {
-            gpu_vec<T> v = gpu_vec_load(x + r * ld + k * N);
-            GPU_UNROLL
-            for (int i = 0; i < N; i++) p.v[r][k * N + i] = v.v[i];
-        }
-    }
-}
-
-template <typename T> GPU_DEVICE void load_singles(patch &p, const T *x, int64_t ld, int64_t rows, int64_t cols)
-{
-    GPU_UNROLL
-    for (int r = 0; r < PATCH; r++) {
-        GPU_UNROLL
-        for (int c = 0; c < WIDTH; c++) p.v[r][c] = r < rows && c < cols ? gpu_to_float(x[r * ld + c]) : 0.0f;
-    }
-}
-
 /* As RMSNorm does it, rounded to T. */
 template <typename T>
 GPU_DEVICE void normalise(patch &p, const float *rstd, const T *weight, int64_t rows, int64_t cols)

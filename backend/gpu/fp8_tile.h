@@ -26,6 +26,33 @@ GPU_DEVICE place place_of(int i)
     return {(group / across * DOWN + lane / ALONG) * PATCH, (group % across * ALONG + lane % ALONG) * WIDTH};
 }
 
+struct patch {
+    float v[PATCH][WIDTH];
+};
+
+template <typename T> GPU_DEVICE void load_vectors(patch &p, const T *x, int64_t ld)
+{
+    constexpr int N = gpu_vec<T>::n;
+    GPU_UNROLL
+    for (int r = 0; r < PATCH; r++) {
+        GPU_UNROLL
+        for (int k = 0; k < WIDTH / N; k++) {
+            gpu_vec<T> v = gpu_vec_load(x + r * ld + k * N);
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) p.v[r][k * N + i] = v.v[i];
+        }
+    }
+}
+
+template <typename T> GPU_DEVICE void load_singles(patch &p, const T *x, int64_t ld, int64_t rows, int64_t cols)
+{
+    GPU_UNROLL
+    for (int r = 0; r < PATCH; r++) {
+        GPU_UNROLL
+        for (int c = 0; c < WIDTH; c++) p.v[r][c] = r < rows && c < cols ? gpu_to_float(x[r * ld + c]) : 0.0f;
+    }
+}
+
 /* The codes of a row of the patch, to memory. */
 GPU_DEVICE void store_row(uint8_t *out, const uint32_t *words, bool vectors, int64_t cols)
 {

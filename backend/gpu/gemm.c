@@ -52,7 +52,8 @@ static bool takes_fp8(const struct gpu *gpu, const struct tt_gemm *g)
                  (g->type_a == e5m2 && g->type_b == e4m3);
     bool sizes = (g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16 == 0;
     bool scales = g->scale_a && g->scale_b && ((uintptr_t)g->scale_a | (uintptr_t)g->scale_b) % 16 == 0;
-    return gpu->has[TT_PREC_FP8] && types && sizes && !g->trans_a && g->trans_b && g->batch == 1 && scales &&
+    bool rows = !g->row_scales || (gpu->fp8_rows && g->type_a == e4m3 && g->type_b == e4m3);
+    return gpu->has[TT_PREC_FP8] && types && rows && sizes && !g->trans_a && g->trans_b && g->batch == 1 && scales &&
            (g->type_c == TT_BF16 || g->type_c == TT_F32);
 }
 
@@ -106,6 +107,7 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
         .align_d = alignment(call->d),
         .reads_c = reads_c,
         .with = g->with,
+        .row_scales = g->row_scales,
     };
 }
 

@@ -27,6 +27,7 @@ struct gemm_key {
     int64_t align_a, align_b, align_c, align_d; /* bytes, a power of two */
     int64_t reads_c;                            /* beta is not 0 */
     int64_t with;                               /* enum tt_gemm_with */
+    int64_t row_scales;
 };
 
 /* An algorithm of the library, as opaque bytes; unused ones are 0. */

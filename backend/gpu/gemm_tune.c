@@ -139,12 +139,13 @@ static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *ou
     snprintf(out, size,
              "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s%s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64
              " batch %" PRId64 ":%" PRId64 ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-             "%s%s%s",
+             "%s%s%s%s",
              k->m, k->n, k->k, tt_gpu_type_name(k->type_a), mixed ? "*" : "",
              mixed ? tt_gpu_type_name(k->type_b) : "", gpu->tf32 && k->type_a == TT_F32 ? "(tf32)" : "",
              tt_gpu_type_name(k->type_out), k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc,
              k->batch, k->stride_a, k->stride_b, k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d,
-             k->reads_c ? " +c" : "", with[k->with], gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
+             k->reads_c ? " +c" : "", with[k->with], k->row_scales ? " rows" : "",
+             gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
 }
 
 /* Uses a choice from the file if this library still accepts it. */

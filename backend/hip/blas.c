@@ -109,6 +109,7 @@ static struct lt_shape lt_shape_of(const struct gpu *gpu, const struct gemm_key 
         .type_out = hip_type(k->type_out),
         .compute = gpu->tf32 && k->type_a == TT_F32 ? HIPBLAS_COMPUTE_32F_FAST_TF32 : HIPBLAS_COMPUTE_32F,
         .scaled = tt_is_fp8((enum tt_dtype)k->type_a) ? gpu->compute.scratch.workspace : NULL,
+        .row_scales = k->row_scales != 0,
     };
 }
 
@@ -286,12 +287,12 @@ void tt_blas_handles_close(void *handles)
 
 /* On chips that it has no kernels for, hipBLASLt opens but fails to multiply. So this tries a small product in the
  * workspace. */
-static bool lt_multiplies(struct gpu *gpu, enum tt_dtype type, enum tt_dtype type_out)
+static bool lt_multiplies(struct gpu *gpu, enum tt_dtype type, enum tt_dtype type_out, bool row_scales)
 {
     enum { SIDE = 128 };
     void *lt = handles_of(&gpu->compute)->lt;
     char *at = gpu->compute.scratch.workspace;
-    size_t bytes = SIDE * SIDE * sizeof(uint16_t);
+    size_t bytes = SIDE * SIDE * sizeof(float);
     bool scaled = tt_is_fp8(type);
     struct gemm_plan p = {.key = {.m = SIDE,
                                   .n = SIDE,
@@ -303,7 +304,8 @@ static bool lt_multiplies(struct gpu *gpu, enum tt_dtype type, enum tt_dtype typ
                                   .trans_b = scaled,
                                   .type_a = type,
                                   .type_b = type,
-                                  .type_out = type_out}};
+                                  .type_out = type_out,
+                                  .row_scales = row_scales}};
     struct lt_shape shape = lt_shape_of(gpu, &p.key);
     struct lt_call call = {.left = at,
                            .right = at + bytes,
@@ -333,7 +335,7 @@ static void try_lt(struct gpu *gpu)
     struct handles *h = gpu->compute.scratch.handles;
     if (wish && !strcmp(wish, "0")) return;
     tt_status st = open_lt(gpu, h);
-    gpu->blas->lt = !st && lt_multiplies(gpu, TT_F16, TT_F16);
+    gpu->blas->lt = !st && lt_multiplies(gpu, TT_F16, TT_F16, false);
     if (!gpu->blas->lt) close_lt(h);
     tt_status_free(st);
 }
@@ -348,11 +350,14 @@ static void use_tf32(struct gpu *gpu)
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which hipBLAS lacks");
 }
 
-/* Only hipBLASLt has 8-bit products, and not each that has the chip has these. */
+/* Only hipBLASLt has 8-bit products, and not each that has the chip has these, or these with scales of rows. */
 static void use_fp8(struct gpu *gpu)
 {
+    enum tt_dtype e4m3 = tt_fp8_e4m3(gpu->fp8_fnuz);
     if (!gpu->has[TT_PREC_FP8]) return;
-    gpu->has[TT_PREC_FP8] = gpu->blas->lt && lt_multiplies(gpu, tt_fp8_e4m3(gpu->fp8_fnuz), TT_BF16);
+    gpu->has[TT_PREC_FP8] = gpu->blas->lt && lt_multiplies(gpu, e4m3, TT_BF16, false);
+    gpu->fp8_rows = gpu->has[TT_PREC_FP8] && lt_multiplies(gpu, e4m3, TT_BF16, true) &&
+                    lt_multiplies(gpu, e4m3, TT_F32, true);
 }
 
 static tt_status no_kernels(const struct gpu *gpu, const struct rocblas_files *files)

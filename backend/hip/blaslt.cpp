@@ -33,6 +33,21 @@ hipblasStatus_t set_scales(hipblasLtMatmulDesc_t product, const void *left, cons
     return hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER, &right, sizeof right);
 }
 
+/* The name of an older way to have them, by pointers of their own, is a macro where there is this one: ROCm 7. */
+hipblasStatus_t set_row_scales(hipblasLtMatmulDesc_t product)
+{
+#ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT
+    int32_t mode = HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    hipblasStatus_t e =
+        hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof mode);
+    if (e) return e;
+    return hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof mode);
+#else
+    (void)product;
+    return HIPBLAS_STATUS_NOT_SUPPORTED;
+#endif
+}
+
 hipblasStatus_t make_product(hipblasLtMatmulDesc_t *out, const lt_shape &s)
 {
     int32_t left = s.transpose_left ? HIPBLAS_OP_T : HIPBLAS_OP_N;
@@ -40,6 +55,7 @@ hipblasStatus_t make_product(hipblasLtMatmulDesc_t *out, const lt_shape &s)
     hipblasStatus_t e = hipblasLtMatmulDescCreate(out, (hipblasComputeType_t)s.compute, HIP_R_32F);
     if (!e) e = hipblasLtMatmulDescSetAttribute(*out, HIPBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left);
     if (!e) e = hipblasLtMatmulDescSetAttribute(*out, HIPBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right);
+    if (!e && s.row_scales) e = set_row_scales(*out);
     if (!e && s.scaled) e = set_scales(*out, s.scaled, s.scaled);
     return e;
 }

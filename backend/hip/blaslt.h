@@ -21,6 +21,7 @@ struct lt_shape {
     int type_left, type_right, type_out; /* hipDataType */
     int compute;                         /* hipblasComputeType_t */
     const void *scaled;                  /* an address on the device: both factors have a scale; NULL: none has */
+    int row_scales;                      /* each column as stored here has its own */
 };
 
 struct lt_call {

@@ -105,10 +105,12 @@ TT_FP8_FUNCTION uint8_t tt_fp8_code(float x, float inverse, enum tt_dtype t)
 }
 
 /* The scale of the next step of a tensor whose largest magnitude in the latest steps is `most`: with room for twice as
- * much. The one it has, `before`, if it was 0 in all of these. */
+ * much in E4M3, whose tensors change slowly. Gradients, in E5M2, may be 15 times those of 16 steps before; room for 32
+ * times as much leaves them 25 powers of two of normal numbers. The one it has, `before`, if it was 0 in all steps. */
 TT_FP8_FUNCTION float tt_fp8_next_scale(float most, float before, enum tt_dtype t)
 {
-    return most > 0 ? 2 * tt_fp8_scale(most, t) : before;
+    float room = tt_fp8_fraction(t) == 3 ? 2 : 32;
+    return most > 0 ? room * tt_fp8_scale(most, t) : before;
 }
 
 #endif

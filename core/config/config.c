@@ -13,11 +13,12 @@
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
 const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", NULL};
 const char *const tt_fp8_names[] = {"linear", "all", NULL};
-const char *const tt_fp8_scaling_names[] = {"tensor", "delayed", NULL};
+const char *const tt_fp8_scaling_names[] = {"tensor", "delayed", "row", NULL};
 
 const char *tt_fp8_words(const struct tt_config *c)
 {
-    static const char *const words[][2] = {{"linear", "linear delayed"}, {"all", "all delayed"}};
+    static const char *const words[][3] = {{"linear", "linear delayed", "linear row"},
+                                            {"all", "all delayed", "all row"}};
     return words[c->fp8][c->fp8_scaling];
 }
 

@@ -13,7 +13,8 @@ enum { TT_ENDS_MOST = 15, TT_ENDS_SIZE = 128 }; /* tokens of --end-tokens, and b
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
-enum tt_fp8_scaling { TT_SCALING_TENSOR, TT_SCALING_DELAYED }; /* by magnitudes of now, or of the steps before */
+/* By a tensor's magnitude of now, or of the steps before, or by that of each of its rows. */
+enum tt_fp8_scaling { TT_SCALING_TENSOR, TT_SCALING_DELAYED, TT_SCALING_ROW };
 enum tt_fp8 { TT_FP8_LINEAR, TT_FP8_ALL }; /* products with 8-bit factors: those of the blocks, or the head too */
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_documents { TT_DOCUMENTS_JOINED, TT_DOCUMENTS_SEPARATE };

@@ -98,7 +98,7 @@ static const struct tt_option model[] = {
      .help = "with --precision fp8, the products with 8-bit factors: those with weights of the blocks, or the head's too",
      .choices = tt_fp8_names},
     {"fp8-scaling", AT(fp8_scaling), TT_S_COMPUTE, T | I | B | P | K, "tensor", TT_CHOICE,
-     .help = "with --precision fp8, what a tensor is scaled by in training: its largest magnitude, or that of the last 16 steps",
+     .help = "with --precision fp8, what a tensor is scaled by in training: its largest magnitude, that of the last 16 steps, or that of each row",
      .choices = tt_fp8_scaling_names},
     {"graph", AT(graph), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,
      .help = "capture the step once and replay it, in fused and flash on a GPU", .choices = tt_switch_names,

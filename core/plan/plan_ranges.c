@@ -22,7 +22,8 @@ static size_t gemm_extent(const struct tt_gemm *g, size_t field)
         return (size_t)(g->rope.S * g->rope.D / 2) * sizeof(float);
     if (field == offsetof(struct tt_gemm, exp.shift)) return (size_t)g->m * sizeof(float);
     if (field == offsetof(struct tt_gemm, exp.sums)) return (size_t)(g->m * TT_EXP_PARTS(g->n)) * sizeof(float);
-    if (field == offsetof(struct tt_gemm, scale_a) || field == offsetof(struct tt_gemm, scale_b)) return sizeof(float);
+    if (field == offsetof(struct tt_gemm, scale_a)) return (size_t)(g->row_scales ? g->m : 1) * sizeof(float);
+    if (field == offsetof(struct tt_gemm, scale_b)) return (size_t)(g->row_scales ? g->n : 1) * sizeof(float);
     return extent(g->m, g->n, g->ldc, g->batch, g->stride_c, g->type_c);
 }
 

@@ -21,9 +21,12 @@ static bool is_gemm_of(const struct tt_op *op, enum tt_phase phase, enum tt_grou
 static void exchange_forms(struct tt_op *op)
 {
     struct tt_fp8_cast_args *a = &op->args.fp8_cast;
-    bool here = op->kind == TT_OP_KERNEL && op->kernel == TT_K_fp8_cast && op->phase == TT_FORWARD &&
-                op->group == TT_G_ATTENTION && a->rows == a->cols && belongs_to(a->x, TT_X_WEIGHTS);
-    if (here) a->transposed = a->out, a->out = NULL;
+    struct tt_fp8_cast_rows_args *by_rows = &op->args.fp8_cast_rows;
+    if (op->kind != TT_OP_KERNEL || op->phase != TT_FORWARD || op->group != TT_G_ATTENTION) return;
+    if (op->kernel == TT_K_fp8_cast && a->rows == a->cols && belongs_to(a->x, TT_X_WEIGHTS))
+        a->transposed = a->out, a->out = NULL;
+    if (op->kernel == TT_K_fp8_cast_rows && by_rows->rows == by_rows->cols && belongs_to(by_rows->x, TT_X_WEIGHTS))
+        by_rows->transposed = by_rows->out, by_rows->out = NULL;
 }
 
 /* The matrix is square, so that row and column strides may be exchanged without anybody noticing. */

@@ -412,6 +412,60 @@ static void eight_bits(void)
     check_eight_bits(32, 48, 64, TT_E5M2_FNUZ, TT_E4M3_FNUZ, 0);
 }
 
+/* Scales of rows: a power of two for each, the largest 2^15 times the smallest. */
+static double scale_of(int64_t row) { return ldexp(1, (int)(row * 5 % 16) - 12); }
+
+static float *row_scales(int64_t n)
+{
+    float *host = malloc((size_t)n * sizeof *host), *device;
+    for (int64_t i = 0; i < n; i++) host[i] = (float)scale_of(i);
+    to_device((void **)&device, host, (size_t)n * sizeof *host);
+    free(host);
+    return device;
+}
+
+static void check_rows(int64_t m, int64_t n, int64_t k, enum tt_dtype type, float beta)
+{
+    struct codes a = codes_new(m * k, type, 1, 1), b = codes_new(n * k, type, 1, 2);
+    struct matrix c = matrix_new(1, m, n, 16);
+    struct tt_gemm g = product_of(&a, &b, &c, k);
+    float *of_a = row_scales(m), *of_b = row_scales(n);
+    double worst = 0, allowed = strcmp(tt_backend_name(), "cpu") ? 1e-3 : 2e-6;
+    matrix_set(&c, beta != 0 ? 3 : NAN);
+    g.beta = beta, g.scale_a = of_a, g.scale_b = of_b, g.row_scales = true;
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(&c);
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0, size = 3 * (double)beta;
+        for (int64_t l = 0; l < k; l++) {
+            double t = (double)tt_from_fp8(a.host[i / n * k + l], type) *
+                       (double)tt_from_fp8(b.host[i % n * k + l], type) * scale_of(i / n) * scale_of(i % n);
+            sum += t;
+            size += fabs(t);
+        }
+        worst = fmax(worst, fabs((double)*at(&c, 0, i / n, i % n) - sum - 3 * (double)beta) / (size + 1e-30));
+    }
+    CHECK(worst < allowed, "%d x %d x %d by rows: error %g", (int)m, (int)n, (int)k, worst);
+    backend.ops->free(backend.self, of_a);
+    backend.ops->free(backend.self, of_b);
+    codes_free(&a);
+    codes_free(&b);
+    matrix_free(&c);
+}
+
+static void eight_bits_by_rows(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    if (!info.fp8_rows) SKIP("this device does not multiply 8-bit numbers with scales of rows");
+    for (int beta = 0; beta < 2; beta++) {
+        check_rows(16, 16, 16, tt_fp8_e4m3(info.fp8_fnuz), (float)beta);
+        check_rows(48, 80, 112, tt_fp8_e4m3(info.fp8_fnuz), (float)beta);
+        check_rows(272, 144, 512, tt_fp8_e4m3(info.fp8_fnuz), (float)beta);
+    }
+    if (!strcmp(tt_backend_name(), "cpu")) check_rows(32, 48, 64, TT_E4M3_FNUZ, 0);
+}
+
 static void refuses_eight_bits_in_other_shapes(void)
 {
     struct tt_device_info info;
@@ -525,6 +579,7 @@ static void everything(void)
     TEST(keeps_every_bit);
     TEST(same_bits_on_any_number_of_threads);
     TEST(eight_bits);
+    TEST(eight_bits_by_rows);
     TEST(refuses_eight_bits_in_other_shapes);
     TEST(refuses_other_types);
     tt_backend_close(&backend);

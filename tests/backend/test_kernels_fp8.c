@@ -135,6 +135,97 @@ static void every_number_has_its_code(void)
     free(all);
 }
 
+/* ---- by rows ---- */
+
+/* The largest magnitude of a row, or of column i - rows. */
+static double most_of_line(const struct tensor *x, int64_t i)
+{
+    bool row = i < x->rows;
+    double most = 0;
+    for (int64_t k = 0; k < (row ? x->cols : x->rows); k++) {
+        double a = fabs(x->v[row ? i * x->cols + k : k * x->cols + i - x->rows]);
+        if (isnan(a)) return a;
+        if (a > most) most = a;
+    }
+    return most;
+}
+
+static void compare_row_codes(const struct tensor *t, const struct tensor *x, const double *scale, enum tt_dtype to,
+                              bool turned)
+{
+    for (int64_t i = 0; t && i < x->rows * x->cols; i++) {
+        int64_t r = i / x->cols, c = i % x->cols, at = turned ? c * x->rows + r : i;
+        float by = (float)scale[turned ? x->rows + c : r];
+        uint8_t want = tt_fp8_code((float)x->v[i], tt_fp8_inverse(by), to);
+        if (t->data[at] == want) continue;
+        CHECK(false, "fp8_cast_rows [%s]: %s[%" PRId64 ",%" PRId64 "] of %a is %02x, should be %02x", kt.label,
+              t->name, r, c, x->v[i], t->data[at], want);
+        return;
+    }
+}
+
+/* Magnitudes, then codes by them, as they are and transposed; then only the latter, by the scales that were made. */
+static void check_rows(struct tensor *x, enum tt_dtype to)
+{
+    int64_t rows = x->rows, cols = x->cols, n = rows + cols;
+    double *before = doubles(n);
+    for (int64_t i = 0; i < n; i++) before[i] = i % 3 ? 0 : 0x1p-12;
+    struct tensor *amax = given("amax", TT_F32, 1, n, 0, before), *scale = output("new_scale", TT_F32, 1, n, 0);
+    struct tensor *out = new_tensor("out", BYTES, rows, cols, 0), *turned = new_tensor("turned", BYTES, cols, rows, 0);
+    struct tensor *again = new_tensor("again", BYTES, cols, rows, 0);
+    struct tensor *alone = new_tensor("alone", BYTES, rows, cols, 0);
+    LAUNCH(fp8_amax_rows, .x = x->data, .amax = (float *)amax->data, .rows = rows, .cols = cols, .ldx = x->ld);
+    LAUNCH(fp8_cast_rows, .to = to, .x = x->data, .amax = (float *)amax->data, .new_scale = (float *)scale->data,
+           .out = out->data, .transposed = turned->data, .rows = rows, .cols = cols, .ldx = x->ld);
+    LAUNCH(fp8_cast_rows, .to = to, .x = x->data, .scale = (float *)scale->data, .transposed = again->data,
+           .rows = rows, .cols = cols, .ldx = x->ld);
+    LAUNCH(fp8_cast_rows, .to = to, .x = x->data, .scale = (float *)scale->data, .out = alone->data, .rows = rows,
+           .cols = cols, .ldx = x->ld);
+    for (int64_t i = 0; i < n; i++) {
+        double most = most_of_line(x, i), want = most <= before[i] ? before[i] : most;
+        float wanted = tt_fp8_scale((float)want, to);
+        CHECK(isnan(want) ? isnan(amax->v[i]) : amax->v[i] == want, "[%s]: magnitude %" PRId64 " is %g, not %g",
+              kt.label, i, amax->v[i], want);
+        CHECK(isnan(wanted) ? isnan(scale->v[i]) : scale->v[i] == (double)wanted,
+              "[%s]: scale %" PRId64 " is %g, not %g", kt.label, i, scale->v[i], (double)wanted);
+    }
+    compare_row_codes(out, x, scale->v, to, false);
+    compare_row_codes(alone, x, scale->v, to, false);
+    compare_row_codes(turned, x, scale->v, to, true);
+    compare_row_codes(again, x, scale->v, to, true);
+}
+
+static void check_rows_shape(int64_t rows, int64_t cols, int64_t gap)
+{
+    static int shapes;
+    enum tt_dtype to = tt_fp8_e4m3(shapes++ % 2);
+    new_case("%" PRId64 " x %" PRId64 ", gap %" PRId64 ", format %d, by rows", rows, cols, gap, (int)to);
+    check_rows(input("x", kt.dtype, rows, cols, gap, 1e-3), to);
+}
+
+static void casts_by_rows(void)
+{
+    for_shapes_and_gaps(check_rows_shape);
+    for EACH (rows, 16, 128, 144, 272)
+        for EACH (cols, 16, 128, 144, 256, 400) check_rows_shape(*rows, *cols, 0);
+    check_rows_shape(144, 128, 16);
+}
+
+/* Each row and column with what is wrong in it: zeros, infinity, NaN, very large and very small ones. */
+static void rows_with_extremes(void)
+{
+    double v[5 * 40] = {0};
+    v[40 + 17] = -(double)INFINITY;
+    v[80 + 39] = (double)NAN;
+    v[80 + 3] = (double)INFINITY;
+    v[120 + 20] = 6e4, v[120 + 21] = 1e-7, v[120 + 17] = 449;
+    v[160 + 21] = 1e-7;
+    for (int fnuz = 0; fnuz < 2; fnuz++) {
+        new_case("zeros, infinities, a NaN, fnuz %d, by rows", fnuz);
+        check_rows(given("x", kt.dtype, 5, 40, 0, v), tt_fp8_e4m3(fnuz));
+    }
+}
+
 /* ---- what would be cast, made on the way ---- */
 
 /* As rmsnorm stores it and fp8_cast casts it. */
@@ -311,6 +402,8 @@ int main(void)
     TEST_TYPES(casts_of_all_shapes);
     TEST_TYPES(every_number_has_its_code);
     TEST_TYPES(extremes_have_scales);
+    TEST_TYPES(casts_by_rows);
+    TEST_TYPES(rows_with_extremes);
     TEST_TYPES(normalises_on_the_way);
     TEST_TYPES(swiglu_on_the_way);
     TEST_TYPES(swiglu_with_scales);

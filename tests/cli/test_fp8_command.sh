@@ -6,7 +6,8 @@ needs_device
 cd "$dir" || exit 1
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 2 --num-kv-heads 1 --ffn-dim 48 --seq-len 32 --batch-size 4 --gemm-tune off"
 expect 2 "fp8-scaling delayed does nothing with precision fp32; give --precision fp8 too" "$TT" train --precision fp32 --fp8-scaling delayed
-expect 2 "row" "$TT" train --precision fp8 --fp8-scaling row
+expect 2 "fp8-scaling row does nothing with precision fp32" "$TT" train --precision fp32 --fp8-scaling row
+expect 2 "tensor, delayed, row" "$TT" train --precision fp8 --fp8-scaling column
 if on_cpu; then # before the library is opened
     expect 2 "does not take the largest magnitudes that --precision fp8 needs; use --precision fp32" "$TT" check grads $tiny --precision fp8 --own-kernel none.so
     expect 2 "does not take the largest magnitudes that --precision fp8 needs" "$TT" train $tiny --precision fp8 --fp8-scaling delayed --own-kernel none.so
@@ -37,6 +38,22 @@ expect 0 "resume" "$TT" train --resume auto --fp8-scaling tensor --out changed
 expect 0 "resume" "$TT" train --resume without --precision fp32 --out elsewhere
 grep -q "fp8-scaling: delayed" elsewhere/step-00000024/checkpoint.json && fail "an option of fp8 stayed without it"
 passed "scales of a history, over a break"
+
+# ---- scales of rows: nothing of them is kept, so with a break as without ----
+if "$TT" train $tiny --precision fp8 --fp8-scaling row --num-steps 12 --out rows >out 2>err; then
+    grep -q "a scale for each row" out || fail "scales of rows are not named"
+    expect 0 "floor" "$TT" train $tiny --precision fp8 --fp8-scaling row --num-steps 12 --save-interval 7 --out rows-parts
+    rm -rf rows-parts/step-00000012
+    expect 0 "resume" "$TT" train --resume auto --out rows-parts
+    for file in model state; do
+        same rows/step-00000012/$file.safetensors rows-parts/step-00000012/$file.safetensors "$file by rows, resumed, has other bits"
+    done
+    [ ! -e rows/step-00000012/scales.safetensors ] || fail "scales of rows were saved"
+    expect 0 "against fp32" "$TT" check grads $tiny --precision fp8 --fp8 all --fp8-scaling row --against fp32
+else
+    grep -q "use --fp8-scaling tensor or delayed" err || fail "scales of rows: $(cat err)"
+fi
+passed "scales of rows"
 
 # ---- what computes in fp32 whatever the run did ----
 for run in whole parts changed present; do

@@ -248,7 +248,7 @@ static void wrong_stride(void)
 }
 
 /* Products of 8-bit factors take them in one way only: there, the codes are made the wrong way. */
-static void wrong_stride_in_fp8(void)
+static void wrong_stride_scaled_by(enum tt_fp8_scaling scaling)
 {
     struct tt_config c = shape("wrong-stride");
     struct tt_model *m;
@@ -256,18 +256,30 @@ static void wrong_stride_in_fp8(void)
     int forward = 0, turned = 0;
     make_even(&c);
     c.precision = TT_PREC_FP8;
+    c.fp8_scaling = scaling;
     CHECK_OK(tt_model_create(&c, &m));
     CHECK_OK(tt_model_plan_train(m, &p));
     CHECK_OK(plan_check(p, true));
     for (int i = 0; i < p->count; i++) {
         const struct tt_op *op = &p->ops[i];
-        if (op->kind != TT_OP_KERNEL || op->kernel != TT_K_fp8_cast || op->phase != TT_FORWARD) continue;
-        forward += !op->args.fp8_cast.transposed;
-        turned += !op->args.fp8_cast.out;
+        if (op->kind != TT_OP_KERNEL || op->phase != TT_FORWARD) continue;
+        if (op->kernel == TT_K_fp8_cast) {
+            forward += !op->args.fp8_cast.transposed;
+            turned += !op->args.fp8_cast.out;
+        } else if (op->kernel == TT_K_fp8_cast_rows) {
+            forward += !op->args.fp8_cast_rows.transposed;
+            turned += !op->args.fp8_cast_rows.out;
+        }
     }
     CHECK(turned == c.num_layers && forward > turned, "%d of %d casts are the wrong way", turned, forward + turned);
     tt_plan_free(p);
     tt_model_free(m);
+}
+
+static void wrong_stride_in_fp8(void)
+{
+    for (int scaling = TT_SCALING_TENSOR; scaling <= TT_SCALING_ROW; scaling++)
+        wrong_stride_scaled_by((enum tt_fp8_scaling)scaling);
 }
 
 static void double_shift(void)

@@ -104,24 +104,28 @@ static void check_waits(struct tt_plan *p, const char *what)
     CHECK(waits > 4 && found == waits, "%s: %d of %d missing waits were found", what, found, waits);
 }
 
-/* Products that do more, 8-bit ones with either scales, and the update of the step before beside them all. */
+/* Products that do more, 8-bit ones with all three scales, and the update of the step before beside them all. */
 static void late_updates_beside_them(void)
 {
     struct tt_device_info device = {.product_epilogues = true, .units = 132, .wave_width = 32};
     for (int p = 0; p < TT_PRECISIONS; p++) device.has[p] = true;
-    const enum tt_precision precisions[] = {TT_PREC_BF16, TT_PREC_FP16, TT_PREC_FP8, TT_PREC_FP8};
-    for (int i = 0; i < 4; i++) {
+    const enum tt_precision precisions[] = {TT_PREC_BF16, TT_PREC_FP16, TT_PREC_FP8, TT_PREC_FP8,
+                                             TT_PREC_FP8};
+    for (int i = 0; i < 5; i++) {
         struct tt_config c = config_of(precisions[i]);
         struct tt_model *m;
         struct tt_plan *p;
         c.vocab_size = 192, c.clip_norm = 1;
-        c.fp8_scaling = i == 3 ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
+        c.fp8_scaling = i == 4 ? TT_SCALING_ROW : i == 3 ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
         CHECK_OK(tt_model_create(&c, &m));
         tt_model_fit(m, &device);
         CHECK_OK(tt_model_plan_late(m, &p));
         CHECK(precisions[i] != TT_PREC_BF16 || (named(p, "gemm_rope") == 3 && named(p, "gemm_exp") > 0));
         CHECK(named(p, "adamw_beside") + named(p, "adamw") > 1, "no update by layers");
-        check_waits(p, tt_precision_names[precisions[i]]);
+        if (i == 4) /* the streams of the others, and many more operations */
+            CHECK_OK(plan_check(p, true));
+        else
+            check_waits(p, tt_precision_names[precisions[i]]);
         tt_plan_free(p);
         tt_model_free(m);
     }

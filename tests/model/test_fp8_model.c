@@ -101,7 +101,63 @@ static void gradients_are_near(void)
         check_near(&c, TT_FP8_ALL, "with the head, two micro-batches");
         c.fp8_scaling = TT_SCALING_DELAYED; /* this first step is of estimated scales */
         check_near(&c, TT_FP8_ALL, "the same with delayed scales");
+        c.fp8_scaling = TT_SCALING_ROW;
+        if (info.fp8_rows) check_near(&c, TT_FP8_ALL, "the same with scales of rows");
     }
+}
+
+/* With scales of rows the gradients of products are nearer to those without 8-bit factors. On a CPU the errors of this
+ * model's are 0.92 of those by tensors, in the mean over its matrices. */
+static void rows_are_nearer(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8), without = c;
+    struct tt_model *m;
+    double error[2] = {0};
+    if (!info.fp8_rows) SKIP("this device does not multiply 8-bit numbers with scales of rows");
+    without.precision = rest();
+    CHECK_OK(tt_model_create(&c, &m));
+    struct result want = one_step(&without, NULL, 0);
+    for (int by_rows = 0; by_rows < 2; by_rows++) {
+        c.fp8_scaling = by_rows ? TT_SCALING_ROW : TT_SCALING_TENSOR;
+        struct result got = one_step(&c, NULL, 0);
+        for (int i = 0; i < m->params.n; i++) {
+            const struct tt_param *t = &m->params.items[i];
+            if (t->layer >= 0 && t->shape[1])
+                error[by_rows] += relative_error(got.grads + t->offset, want.grads + t->offset, t->count);
+        }
+        free(got.grads);
+    }
+    printf("     errors of gradients by rows over those by tensors: %.3f\n", error[1] / error[0]);
+    CHECK(error[1] < error[0], "errors add up to %g by rows, %g by tensors", error[1], error[0]);
+    tt_model_free(m);
+    free(want.grads);
+}
+
+/* A device whose library does not have them says so in a line; on paper there is a plan all the same. */
+static const struct tt_backend_ops *with_rows;
+
+static tt_status say_no_rows(void *self, struct tt_device_info *out)
+{
+    TT_TRY(with_rows->info(self, out));
+    out->fp8_rows = false;
+    return TT_OK;
+}
+
+static void rows_are_refused(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_backend_ops lacking = *backend.ops;
+    struct tt_session s;
+    c.fp8_scaling = TT_SCALING_ROW;
+    with_rows = backend.ops, lacking.info = say_no_rows, backend.ops = &lacking;
+    tt_status st = tt_session_plan(&s, &backend, &c, TT_USE_TRAIN);
+    CHECK(st && st->code == TT_USAGE && strstr(st->text, "use --fp8-scaling tensor or delayed") &&
+              !strchr(st->text, '\n'), "%s", st ? st->text : "nothing is said");
+    tt_status_free(st);
+    tt_session_close(&s);
+    CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+    tt_session_close(&s);
+    backend.ops = with_rows;
 }
 
 /* ---- scales from a history ---- */
@@ -143,7 +199,8 @@ static void histories_are_kept(void)
                 CHECK(history[k * n + i] > 0, "tensor %d of step %d has no magnitude", (int)i, k);
                 most = fmaxf(most, history[k * n + i]);
             }
-            CHECK(scales[i * TT_FP8_APART] == 2 * tt_fp8_scale(most, to), "the scale of tensor %d", (int)i);
+            float room = i < 2 * n / 3 ? 2 : 32;
+            CHECK(scales[i * TT_FP8_APART] == room * tt_fp8_scale(most, to), "the scale of tensor %d", (int)i);
             CHECK(amax[i] == 0 && history[3 * n + i] == 0, "tensor %d", (int)i);
         }
         struct result x = {.grads = fixture_read(&s, TT_X_GRADS)}, y = {.grads = fixture_read(&plain, TT_X_GRADS)};
@@ -238,11 +295,13 @@ static void same_bits(void)
         struct tt_config c = even_config((enum tt_version)v, TT_PREC_FP8), again = c;
         check_same(&c, &c, &(struct tt_backend_options){.threads = 1}, "another run");
         for (int r = TT_RECOMPUTE_ATTENTION; r <= TT_RECOMPUTE_BLOCK; r++)
-            for (int d = 0; d < 2; d++) {
+            for (int d = 0; d <= (info.fp8_rows ? TT_SCALING_ROW : TT_SCALING_DELAYED); d++) {
                 again.recompute = (enum tt_recompute)r;
-                again.fp8_scaling = c.fp8_scaling = d ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
+                again.fp8_scaling = c.fp8_scaling = (enum tt_fp8_scaling)d;
                 check_same(&again, &c, NULL, tt_recompute_names[r]);
             }
+        check_same(&c, &c, &(struct tt_backend_options){.threads = 1}, "another run with other scales");
+        c.fp8_scaling = TT_SCALING_DELAYED;
         check_same(&c, &c, &(struct tt_backend_options){.threads = 1}, "another run with delayed scales");
     }
 }
@@ -263,8 +322,8 @@ static void infinities_are_not_hidden(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
     static const float spoilt[] = {INFINITY, NAN};
-    for (int i = 0; i < 4; i++) {
-        c.fp8_scaling = i < 2 ? TT_SCALING_TENSOR : TT_SCALING_DELAYED;
+    for (int i = 0; i < (info.fp8_rows ? 6 : 4); i++) {
+        c.fp8_scaling = (enum tt_fp8_scaling)(i / 2);
         struct result r = one_step(&c, NULL, spoilt[i % 2]);
         CHECK(!r.state.apply && !isfinite(r.loss), "with %g: loss %g", (double)spoilt[i % 2], r.loss);
         free(r.grads);
@@ -287,7 +346,7 @@ static void plans_are_sound(void)
 {
     for (int v = 0; v < TT_VERSIONS; v++)
         for (int r = 0; r <= TT_RECOMPUTE_BLOCK; r++)
-            for (int way = 0; way < 4; way++) {
+            for (int way = 0; way < 6; way++) {
                 int head = way % 2;
                 struct tt_config c = even_config((enum tt_version)v, TT_PREC_FP8);
                 struct tt_model *m;
@@ -295,7 +354,7 @@ static void plans_are_sound(void)
                 c.recompute = (enum tt_recompute)r;
                 c.fp8 = head ? TT_FP8_ALL : TT_FP8_LINEAR;
                 c.grad_accum = 1 + head;
-                c.fp8_scaling = way / 2 ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
+                c.fp8_scaling = (enum tt_fp8_scaling)(way / 2);
                 CHECK_OK(tt_model_create(&c, &m));
                 tt_status st = tt_model_plan_train(m, &p);
                 check_plan(st, p, r == TT_RECOMPUTE_NONE, true); /* computing again leaves some */
@@ -363,22 +422,23 @@ static void no_pass_is_for_magnitudes(void)
  * 8-bit gradients beside the logits need. */
 static void less_memory(void)
 {
-    size_t arena[3];
-    for (int eight = 0; eight < 3; eight++) {
+    size_t arena[7];
+    for (int eight = 0; eight < 7; eight++) {
         struct tt_config c = even_config(TT_FLASH, eight ? TT_PREC_FP8 : TT_PREC_BF16);
         struct tt_model *m;
         struct tt_plan *p = NULL;
         c.num_layers = 12, c.batch_size = 32, c.seq_len = 1024, c.vocab_size = 50304; /* about as gpt2 */
         c.hidden_dim = 768, c.num_heads = c.num_kv_heads = 12, c.ffn_dim = 2048, c.head_dim = 64;
-        c.fp8 = eight == 2 ? TT_FP8_ALL : TT_FP8_LINEAR;
+        c.fp8 = eight > 3 ? TT_FP8_ALL : TT_FP8_LINEAR;
+        c.fp8_scaling = eight ? (enum tt_fp8_scaling)((eight - 1) % 3) : TT_SCALING_TENSOR;
         CHECK_OK(tt_model_create(&c, &m));
         CHECK_OK(tt_model_plan_train(m, &p));
         arena[eight] = p->arena_bytes;
         tt_plan_free(p);
         tt_model_free(m);
     }
-    CHECK(arena[1] < arena[0] && arena[2] < arena[0], "%zu and %zu bytes of activations, %zu in bf16", arena[1],
-          arena[2], arena[0]);
+    for (int i = 1; i < 7; i++)
+        CHECK(arena[i] < arena[0], "way %d: %zu bytes of activations, %zu in bf16", i, arena[i], arena[0]);
 }
 
 /* ---- FNUZ, the numbers of gfx942: a CPU rounds to them as that chip does ----
@@ -484,6 +544,8 @@ int main(void)
     if (!strcmp(tt_backend_name(), "cpu")) TEST(scratch_is_counted);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);
+        TEST(rows_are_nearer);
+        TEST(rows_are_refused);
         TEST(same_bits);
         TEST(odd_sizes_are_left_alone);
         TEST(infinities_are_not_hidden);

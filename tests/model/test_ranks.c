@@ -365,6 +365,8 @@ static void each_version_and_precision(void (*check)(struct tt_config *c, const 
             if (p != TT_PREC_FP8) continue;
             c.fp8_scaling = TT_SCALING_DELAYED;
             check(&c, "fp8 with delayed scales");
+            c.fp8_scaling = TT_SCALING_ROW;
+            if (info.fp8_rows) check(&c, "fp8 with scales of rows");
         }
 }
 

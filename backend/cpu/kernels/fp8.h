@@ -85,6 +85,45 @@ static void k_fp8_cast(const struct cpu_team *team, const struct tt_fp8_cast_arg
     for (int64_t i = 0; i < squares; i++) cast_square(a, inverse, i / across * SIDE, i % across * SIDE, SIDE);
 }
 
+/* ---- by rows ---- */
+
+/* Those of a band of rows are its own; those of columns are raised once by each band. */
+static void k_fp8_amax_rows(const struct cpu_team *team, const struct tt_fp8_amax_rows_args *a)
+{
+    enum { BAND = 64 };
+    float *of_cols = a->amax + a->rows;
+    PARALLEL_FOR(team, a->rows * a->cols)
+    for (int64_t band = 0; band < divide_up(a->rows, BAND); band++) {
+        int64_t from = band * BAND, to = smaller(a->rows, from + BAND);
+        for (int64_t r = from; r < to; r++)
+            raise_to(a->amax + r, row_amax((const float *)a->x + r * a->ldx, a->cols, 0));
+        for (int64_t c = 0; c < a->cols; c++) {
+            uint32_t most = 0;
+            for (int64_t r = from; r < to; r++) most = row_amax((const float *)a->x + r * a->ldx + c, 1, most);
+            raise_to(of_cols + c, most);
+        }
+    }
+}
+
+static void k_fp8_cast_rows(const struct cpu_team *team, const struct tt_fp8_cast_rows_args *a)
+{
+    enum { SIDE = 64 };
+    const float *scale = a->amax ? a->new_scale : a->scale;
+    for (int64_t i = 0; a->amax && i < a->rows + a->cols; i++) a->new_scale[i] = tt_fp8_scale(a->amax[i], a->to);
+    int64_t across = divide_up(a->cols, SIDE), squares = divide_up(a->rows, SIDE) * across;
+    PARALLEL_FOR(team, a->rows * a->cols)
+    for (int64_t i = 0; i < squares; i++) {
+        int64_t row = i / across * SIDE, col = i % across * SIDE;
+        for (int64_t r = row; r < smaller(a->rows, row + SIDE); r++)
+            for (int64_t c = col; c < smaller(a->cols, col + SIDE); c++) {
+                float x = ((const float *)a->x)[r * a->ldx + c];
+                if (a->out) a->out[r * a->cols + c] = tt_fp8_code(x, tt_fp8_inverse(scale[r]), a->to);
+                if (a->transposed)
+                    a->transposed[c * a->rows + r] = tt_fp8_code(x, tt_fp8_inverse(scale[a->rows + c]), a->to);
+            }
+    }
+}
+
 static void k_fp8_history(const struct cpu_team *team, const struct tt_fp8_history_args *a)
 {
     (void)team;
@@ -106,15 +145,15 @@ static void k_fp8_history(const struct cpu_team *team, const struct tt_fp8_histo
     }
 }
 
-/* `rows` rows of codes to a dense matrix of floats, without their scale. */
+/* `rows` rows of codes to a dense matrix of floats, with the scales of rows or without a scale. */
 static void fp8_widen(const struct cpu_team *team, const uint8_t *codes, int64_t rows, int64_t cols, int64_t ld,
-                      enum tt_dtype type, float *out)
+                      enum tt_dtype type, const float *scales, float *out)
 {
     float number[256];
     for (int code = 0; code < 256; code++) number[code] = tt_from_fp8((uint8_t)code, type);
     PARALLEL_FOR(team, rows * cols)
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++) out[r * cols + c] = number[codes[r * ld + c]];
+        for (int64_t c = 0; c < cols; c++) out[r * cols + c] = number[codes[r * ld + c]] * (scales ? scales[r] : 1);
 }
 
 #endif

@@ -70,7 +70,8 @@ static cublasStatus_t take(void *p)
 
 const char *cublasLtGetStatusName(cublasStatus_t e) { return e ? "CUBLAS_STATUS_FAKE" : "CUBLAS_STATUS_SUCCESS"; }
 const char *cublasLtGetStatusString(cublasStatus_t e) { return e ? "as the test wants" : "success"; }
-size_t cublasLtGetVersion(void) { return 120000; }
+size_t fake_cublaslt = 130100; /* its version */
+size_t cublasLtGetVersion(void) { return fake_cublaslt; }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *out)
 {

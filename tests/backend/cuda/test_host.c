@@ -125,6 +125,35 @@ static void no_monitor(void)
                                                     "nvmlDeviceGetUtilizationRates", NULL});
 }
 
+/* ---- 8-bit products with scales of rows ---- */
+
+extern size_t fake_cublaslt;
+
+static bool has_rows(void)
+{
+    struct tt_backend b;
+    struct tt_device_info info = {0};
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.precision = TT_PREC_FP8}, &b));
+    CHECK_OK(b.ops->info(b.self, &info));
+    CHECK(info.has[TT_PREC_FP8], "no fp8 on sm_90");
+    tt_backend_close(&b);
+    CHECK(fake.live == 0, "%ld things were left", fake.live);
+    return info.fp8_rows;
+}
+
+/* A library that does not know them, or has none for this chip, is not asked for them later. */
+static void asks_for_scales_of_rows(void)
+{
+    fake_reset();
+    CHECK(has_rows());
+    fake_cublaslt = 120804;
+    CHECK(!has_rows(), "before 12.9");
+    fake_cublaslt = 130100;
+    fake.fails = "cublasLtMatmulAlgoGetHeuristic", fake.fails_from = 1;
+    CHECK(!has_rows(), "without an algorithm");
+    fake_reset();
+}
+
 int main(void)
 {
     TEST(says_why_there_is_none);
@@ -133,6 +162,7 @@ int main(void)
     TEST(knows_how_many_there_are);
     TEST(says_that_it_is_taken);
     TEST(works_when_nothing_fails);
+    TEST(asks_for_scales_of_rows);
     TEST(any_call_may_fail);
     TEST(tells_memory_from_other_failures);
     TEST(says_how_busy_it_is);

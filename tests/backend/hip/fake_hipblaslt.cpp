@@ -19,6 +19,7 @@ struct layout {
 struct product {
     bool transposed[2]; /* A, B */
     const float *scale[2];
+    bool rows[2]; /* a scale for each */
 };
 
 template <typename T> hipblasStatus_t make(void *out, T value)
@@ -86,6 +87,13 @@ hipblasStatus_t hipblasLtMatmulDescSetAttribute(hipblasLtMatmulDesc_t desc, hipb
     case HIPBLASLT_MATMUL_DESC_TRANSB: p->transposed[1] = *(const int32_t *)value == HIPBLAS_OP_T; break;
     case HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER: p->scale[0] = *(const float *const *)value; break;
     case HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER: p->scale[1] = *(const float *const *)value; break;
+#ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT /* as blaslt.cpp has it */
+    case HIPBLASLT_MATMUL_DESC_A_SCALE_MODE:
+    case HIPBLASLT_MATMUL_DESC_B_SCALE_MODE:
+        p->rows[which == HIPBLASLT_MATMUL_DESC_B_SCALE_MODE] =
+            *(const int32_t *)value == HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+        break;
+#endif
     default: return HIPBLAS_STATUS_NOT_SUPPORTED;
     }
     return HIPBLAS_STATUS_SUCCESS;
@@ -128,7 +136,8 @@ hipblasStatus_t hipblasLtMatmul(hipblasLtHandle_t, hipblasLtMatmulDesc_t desc, c
             for (int64_t l = 0; l < k; l++)
                 sum += element(A, a, p->transposed[0], i, l) * element(B, b, !p->transposed[1], j, l);
             float before = *(const float *)beta != 0 ? *(const float *)beta * ((const float *)C)[j * d->ld + i] : 0;
-            ((float *)D)[j * d->ld + i] = (float)(*(const float *)alpha * *p->scale[0] * *p->scale[1] * sum) + before;
+            float scale = p->scale[0][p->rows[0] ? i : 0] * p->scale[1][p->rows[1] ? j : 0];
+            ((float *)D)[j * d->ld + i] = (float)(*(const float *)alpha * scale * sum) + before;
         }
     return HIPBLAS_STATUS_SUCCESS;
 }

@@ -8,6 +8,7 @@
 
 struct fake_lt {
     bool no_fp8;           /* it proposes nothing for 8-bit factors */
+    bool no_rows;          /* it proposes nothing for scales of rows */
     struct lt_shape shape; /* of the last product */
     struct lt_call call;
 };

@@ -147,7 +147,8 @@ int tt_lt_propose(void *lt, const void *plan, size_t workspace_bytes, int most, 
     (void)lt, (void)workspace_bytes;
     *count = 0;
     BLAS();
-    *count = fake_lt.no_fp8 && shape->scaled ? 0 : most < 2 ? most : 2;
+    bool lacks = (fake_lt.no_fp8 && shape->scaled) || (fake_lt.no_rows && shape->row_scales);
+    *count = lacks ? 0 : most < 2 ? most : 2;
     memset(found, 0, (size_t)*count * sizeof *found);
     return 0;
 }

@@ -108,7 +108,7 @@ static void asks_in_the_format_of(const char *chip, bool fnuz, int e4m3, int e5m
     CHECK_OK(tt_backend_open(&in_fp8, &w.b));
     for (int i = 0; i < 3; i++) CHECK_OK(w.b.ops->alloc(w.b.self, 1024, &w.device[i]));
     CHECK_OK(w.b.ops->info(w.b.self, &info));
-    CHECK(info.has[TT_PREC_FP8] && info.fp8_fnuz == fnuz, "%s", chip);
+    CHECK(info.has[TT_PREC_FP8] && info.fp8_rows && info.fp8_fnuz == fnuz, "%s", chip);
     struct tt_gemm g = eight_bits(&w, fnuz ? TT_E5M2_FNUZ : TT_E5M2, fnuz ? TT_E4M3_FNUZ : TT_E4M3);
     CHECK_OK(w.b.ops->gemm(w.b.self, &g, NULL));
     CHECK(fake_lt.shape.type_left == e4m3 && fake_lt.shape.type_right == e5m2, "%s: %d and %d", chip,
@@ -116,6 +116,12 @@ static void asks_in_the_format_of(const char *chip, bool fnuz, int e4m3, int e5m
     CHECK(fake_lt.shape.scaled && fake_lt.shape.transpose_left && !fake_lt.shape.transpose_right, "%s", chip);
     CHECK(fake_lt.call.left == g.b && fake_lt.call.scale_left == g.scale_b && fake_lt.call.right == g.a &&
               fake_lt.call.scale_right == g.scale_a, "%s: scales", chip);
+    CHECK(!fake_lt.shape.row_scales, "%s: scales of rows", chip);
+    g = eight_bits(&w, fnuz ? TT_E4M3_FNUZ : TT_E4M3, fnuz ? TT_E4M3_FNUZ : TT_E4M3);
+    g.row_scales = true;
+    CHECK_OK(w.b.ops->gemm(w.b.self, &g, NULL));
+    CHECK(fake_lt.shape.row_scales && fake_lt.call.scale_left == g.scale_b && fake_lt.call.scale_right == g.scale_a,
+          "%s: scales of rows", chip);
     g = eight_bits(&w, fnuz ? TT_E4M3 : TT_E4M3_FNUZ, fnuz ? TT_E4M3 : TT_E4M3_FNUZ);
     tt_status st = w.b.ops->gemm(w.b.self, &g, NULL);
     CHECK(st && st->code == TT_UNSUPPORTED, "%s takes the numbers of other chips", chip);
@@ -136,6 +142,23 @@ static void refused_in_fp8(const char *chip, const char *words)
     CHECK(fake.live == 0, "%ld things were left", fake.live);
 }
 
+static void has_fp8_without_rows(const char *chip)
+{
+    struct work w = {0};
+    struct tt_device_info info;
+    fake.chip = chip;
+    CHECK_OK(tt_backend_open(&in_fp8, &w.b));
+    for (int i = 0; i < 3; i++) CHECK_OK(w.b.ops->alloc(w.b.self, 1024, &w.device[i]));
+    CHECK_OK(w.b.ops->info(w.b.self, &info));
+    CHECK(info.has[TT_PREC_FP8] && !info.fp8_rows, "%s", chip);
+    struct tt_gemm g = eight_bits(&w, TT_E4M3, TT_E4M3);
+    g.row_scales = true;
+    tt_status st = w.b.ops->gemm(w.b.self, &g, NULL);
+    CHECK(st && st->code == TT_UNSUPPORTED, "%s multiplies by rows", chip);
+    tt_status_free(st);
+    give_back(&w);
+}
+
 static void multiplies_eight_bits(void)
 {
     asks_in_the_format_of("gfx942", true, 1000, 1001);
@@ -148,6 +171,9 @@ static void multiplies_eight_bits(void)
     setenv("TT_HIPBLASLT", "0", 1); /* rocBLAS has no 8-bit products */
     refused_in_fp8("gfx942", "no hipBLASLt with 8-bit products for it; use --precision bf16");
     unsetenv("TT_HIPBLASLT");
+    fake_lt.no_rows = true;
+    has_fp8_without_rows("gfx950");
+    fake_lt.no_rows = false;
     fake_lt.no_fp8 = true;
     refused_in_fp8("gfx1201", "no hipBLASLt with 8-bit products for it; use --precision bf16");
     struct work w = {0}; /* the rest goes on */

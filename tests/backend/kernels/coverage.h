@@ -24,7 +24,9 @@
 
 #define COVER_DECODE(X) X(rows_linear) X(cache_fill) X(attention_decode) X(sample)
 
-#define COVER_FP8(X) X(fp8_amax) X(fp8_cast) X(fp8_swiglu) X(fp8_swiglu_backward) X(fp8_history)
+#define COVER_FP8(X)                                                                               \
+    X(fp8_amax) X(fp8_cast) X(fp8_amax_rows) X(fp8_cast_rows) X(fp8_swiglu) X(fp8_swiglu_backward) \
+    X(fp8_history)
 
 #define COVER_LOSS(X)                                                                              \
     X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \

@@ -113,10 +113,11 @@ static double *unpack(const void *p, enum tt_dtype type, int64_t first, int64_t 
 
 static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows, const double *columns)
 {
-    double scale = (g->scale_a ? (double)*g->scale_a : 1) * (g->scale_b ? (double)*g->scale_b : 1);
     for (int64_t i = 0; i < g->m * g->n; i++) {
         const double *row = rows + i / g->n * g->k, *column = columns + i % g->n * g->k;
         int64_t at = batch * g->stride_c + i / g->n * g->ldc + i % g->n;
+        int64_t of_a = g->row_scales ? i / g->n : 0, of_b = g->row_scales ? i % g->n : 0;
+        double scale = (g->scale_a ? (double)g->scale_a[of_a] : 1) * (g->scale_b ? (double)g->scale_b[of_b] : 1);
         double sum = 0, old = 0;
         for (int64_t k = 0; k < g->k; k++) sum += row[k] * column[k];
         if (g->beta != 0) old = (double)g->beta * get(g->from ? g->from : g->c, g->type_c, at);
@@ -246,6 +247,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .has =
             {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true,
              [TT_PREC_FP8] = true},
+        .fp8_rows = true,
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
     if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

@@ -121,6 +121,26 @@ static void scales_are_the_least_that_fit(void)
     }
 }
 
+/* A scale of a history has room for more than was seen, and keeps the digits of numbers a thousandth as large. */
+static void scales_of_a_history_have_room(void)
+{
+    for (int i = 0; i < FORMATS; i++) {
+        const struct format *f = &formats[i];
+        float room = tt_fp8_fraction(f->type) == 3 ? 2 : 32;
+        for (uint64_t n = 0; n < 1000; n++) {
+            float most = (float)ldexp(1 + tt_uniform(1, 3, n), (int)(tt_random(1, 4, n) % 60) - 30);
+            float scale = tt_fp8_next_scale(most, 1, f->type), inverse = tt_fp8_inverse(scale);
+            for (int k = 0; k < 2; k++) {
+                float x = k ? most / 1024 : most * room;
+                float back = tt_from_fp8(tt_fp8_code(x, inverse, f->type), f->type) * scale;
+                CHECK(fabsf(back - x) <= x / 8, "%s: %a of %a becomes %a", f->name, (double)x, (double)most,
+                      (double)back);
+            }
+        }
+        CHECK(tt_fp8_next_scale(0, 3, f->type) == 3, "%s: zeros", f->name);
+    }
+}
+
 int main(void)
 {
     TEST(every_code_has_its_value);
@@ -128,5 +148,6 @@ int main(void)
     TEST(middles_go_to_the_even_code);
     TEST(numbers_beyond_the_format_become_its_largest);
     TEST(scales_are_the_least_that_fit);
+    TEST(scales_of_a_history_have_room);
     return test_end();
 }

@@ -134,7 +134,10 @@ static size_t span(const struct tt_gemm *g, size_t field)
 {
     if (field == offsetof(struct tt_gemm, also))
         return (size_t)(g->m * tt_gemm_also_cols(g)) * tt_dtype_size(g->type_c);
-    if (field == offsetof(struct tt_gemm, scale_a) || field == offsetof(struct tt_gemm, scale_b)) return sizeof(float);
+    if (field == offsetof(struct tt_gemm, scale_a) || field == offsetof(struct tt_gemm, scale_b)) {
+        int64_t scales = field == offsetof(struct tt_gemm, scale_a) ? g->m : g->n;
+        return (size_t)(g->row_scales ? scales : 1) * sizeof(float);
+    }
     bool a = field == offsetof(struct tt_gemm, a), b = field == offsetof(struct tt_gemm, b);
     bool turned = a ? g->trans_a : b && g->trans_b;
     int64_t rows = b ? g->k : g->m, cols = a ? g->k : g->n;

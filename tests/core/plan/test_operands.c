@@ -150,6 +150,8 @@ static void look_at_eight_bits(void)
     look_at_model(&c);
     c.fp8_scaling = TT_SCALING_DELAYED;
     look_at_model(&c);
+    c.fp8_scaling = TT_SCALING_ROW;
+    look_at_model(&c);
 }
 
 static void look_at_products_that_do_more(void)

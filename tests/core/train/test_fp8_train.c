@@ -34,12 +34,14 @@ static void learns_as_without(void)
     double without = trained(info.has[TT_PREC_BF16] ? TT_PREC_BF16 : TT_FP32, "");
     double linear = trained(TT_PREC_FP8, ""), all = trained(TT_PREC_FP8, "fp8: all\n");
     double delayed = trained(TT_PREC_FP8, "fp8: all\nfp8-scaling: delayed\n");
-    printf("     held-out loss %.4f, in fp8 %.4f, with the head %.4f, and delayed scales %.4f\n", without, linear, all,
-           delayed);
+    double row = info.fp8_rows ? trained(TT_PREC_FP8, "fp8: all\nfp8-scaling: row\n") : without;
+    printf("     held-out loss %.4f, in fp8 %.4f, with the head %.4f, and delayed scales %.4f, or by rows %.4f\n",
+           without, linear, all, delayed, row);
     CHECK(without < 3, "it does not learn: %g", without);
     CHECK(fabs(linear - without) < 0.12, "fp8 %g, without %g", linear, without);
     CHECK(fabs(all - without) < 0.12, "with the head %g, without %g", all, without);
     CHECK(fabs(delayed - without) < 0.12, "with delayed scales %g, without %g", delayed, without);
+    CHECK(fabs(row - without) < 0.12, "with scales of rows %g, without %g", row, without);
 }
 
 int main(void)
