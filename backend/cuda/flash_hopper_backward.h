@@ -7,9 +7,10 @@
  *   queries    x = q, y = dout  u = k, w = v            S = x·u^T    dP = y·w^T    dQ += dS·u
  *
  * One warp copies; each of two warpgroups owns 64 rows. P and dS stay in registers from one product to the next.
- * Products are asynchronous: dP runs while P is computed, P^T·w runs while dS is computed, and the last product of a
- * step overlaps with the first of the next. The warpgroups alternate: one computes exponentials while the other
- * multiplies. RoPE is undone before the result is stored, since a lane holds whole pairs. */
+ * Products are asynchronous: dP runs while P is computed, and the last products of a step run before the first of the
+ * next, without a gap. So a warpgroup computes P and dS in one go and then multiplies four times, while the other
+ * computes. With heads of 128 they take turns at computing; with heads of 64 they are faster without. RoPE is undone
+ * before the result is stored, since a lane holds whole pairs. */
 #ifndef TT_CUDA_FLASH_HOPPER_BACKWARD_H
 #define TT_CUDA_FLASH_HOPPER_BACKWARD_H
 
@@ -19,11 +20,14 @@ template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backwa
     typedef T_ T;
     static constexpr int D = D_, COLS = COLS_, STAGES = STAGES_;
     static constexpr bool KEYS = KEYS_, DOCUMENTS = false;
-    static constexpr bool DRAIN = KEYS && D > 64; /* too few registers to overlap with the next step */
+    static constexpr bool TURNS = D > 64;
+    static constexpr bool DRAIN = KEYS && D == 64 && COLS > 64; /* too few registers to overlap with the next */
+    static constexpr int OWN = D == 64 ? 2 : 1; /* buffers of owned rows: with two, the next ones are copied ahead */
+    static constexpr int COPIER = D == 64 ? 40 : 24, MULTIPLIER = D == 64 ? 232 : 240; /* registers of a thread */
     static constexpr int GROUPS = 2, ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
     static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* consumer warps */
-    static constexpr size_t bytes = 2 * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
+    static constexpr size_t bytes = 2 * OWN * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
 };
 
 struct backward_args {
@@ -38,8 +42,8 @@ struct backward_args {
 };
 
 template <typename C> struct backward_shared {
-    unsigned char *x, *y, *stages; /* a stage: u, then w */
-    float *stats;                  /* (STAGES, 2, COLS): lse·log2(e) and delta of the streamed queries */
+    unsigned char *own, *stages; /* owned rows: x, then y; a stage: u, then w */
+    float *stats;                /* (STAGES, 2, COLS): lse·log2(e) and delta of the streamed queries */
     uint64_t *own_full, *own_empty, *full, *empty;
 };
 
@@ -62,16 +66,18 @@ template <typename C> GPU_DEVICE struct backward_range backward_range_of(const s
 template <typename C> GPU_DEVICE void backward_copies(const struct backward_args &a, const backward_shared<C> &m)
 {
     constexpr int EACH = C::COLS / GPU_WAVE;
-    hopper_ring<1> own = {0, 0};
+    hopper_ring<C::OWN> own = {0, 0};
     hopper_ring<C::STAGES> ring = {0, 0};
     bool copies = gpu_lane() == 0;
     for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct hopper_item at = hopper_item_of(a.work, n);
         if (copies) {
-            hopper_wait(m.own_empty, own.parity ^ 1);
-            hopper_arrive_bytes(m.own_full, 2 * C::X_BYTES);
-            hopper_copy(m.x, &a.x, at.tile * C::ROWS, at.h, at.b, m.own_full);
-            hopper_copy(m.y, &a.y, at.tile * C::ROWS, at.h, at.b, m.own_full);
+            unsigned char *x = m.own + own.stage * 2 * C::X_BYTES;
+            uint64_t *full = m.own_full + own.stage;
+            hopper_wait(m.own_empty + own.stage, own.parity ^ 1);
+            hopper_arrive_bytes(full, 2 * C::X_BYTES);
+            hopper_copy(x, &a.x, at.tile * C::ROWS, at.h, at.b, full);
+            hopper_copy(x + C::X_BYTES, &a.y, at.tile * C::ROWS, at.h, at.b, full);
         }
         own.next();
         struct backward_range r = backward_range_of<C>(a, at.b, at.tile);
@@ -109,18 +115,19 @@ struct alignas(8) backward_pair {
     float x, y;
 };
 
-/* lse·log2(e) or delta of a lane's queries: its two rows, or its columns, two in every eight. */
+/* lse·log2(e) or delta of a lane's queries: its two rows, in registers; or its columns, two in every eight, in shared
+ * memory, since there are no registers for all of them. */
 template <typename C> struct backward_stats {
-    float of[C::KEYS ? C::COLS / 4 : 2];
-    GPU_MEMBER void load(const float *cols)
+    float of[2];
+    const float *cols;
+    /* For the four elements from 4·j on. */
+    GPU_MEMBER void load(int j, float (&x)[4]) const
     {
+        struct backward_pair two = {of[0], of[1]};
+        if (C::KEYS) two = *(const struct backward_pair *)(cols + 8 * j + gpu_lane() % 4 * 2);
         GPU_UNROLL
-        for (int j = 0; C::KEYS && j < C::COLS / 8; j++) {
-            struct backward_pair two = *(const struct backward_pair *)(cols + 8 * j + gpu_lane() % 4 * 2);
-            of[2 * j] = two.x, of[2 * j + 1] = two.y;
-        }
+        for (int i = 0; i < 4; i++) x[i] = (C::KEYS ? i % 2 : i / 2) ? two.y : two.x;
     }
-    GPU_MEMBER float at(int i) const { return of[C::KEYS ? i / 4 * 2 + i % 2 : i % 4 / 2]; } /* for element i */
 };
 
 /* Loads lse and delta of a lane's rows, which are queries. */
@@ -174,7 +181,12 @@ GPU_DEVICE void backward_p(const struct backward_args &a, float (&s)[C::COLS / 2
         }
     }
     GPU_UNROLL
-    for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
+    for (int j = 0; j < C::COLS / 8; j++) {
+        float l[4];
+        lse.load(j, l);
+        GPU_UNROLL
+        for (int i = 0; i < 4; i++) s[4 * j + i] = gpu_exp2_fast(gpu_fma(s[4 * j + i], c, -l[i]));
+    }
 }
 
 /* dP becomes dS = P·(dP - delta), and 0 where a query does not see a key, even if dP is NaN there. The first query sees
@@ -186,7 +198,12 @@ GPU_DEVICE void backward_ds(const struct backward_args &a, float (&dp)[C::COLS /
 {
     int g = gpu_lane() / 4, t = gpu_lane() % 4;
     GPU_UNROLL
-    for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
+    for (int j = 0; j < C::COLS / 8; j++) {
+        float d[4];
+        delta.load(j, d);
+        GPU_UNROLL
+        for (int i = 4 * j; i < 4 * j + 4; i++) dp[i] = p[i] * (dp[i] - d[i % 4]);
+    }
     if (edge) {
         backward_bounds<C> bounds, starts;
         bounds.load(a.bounds, documents, a.S, row);
@@ -231,12 +248,12 @@ GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item 
 template <typename C> GPU_DEVICE void backward_products(const struct backward_args &a, const backward_shared<C> &m)
 {
     typedef typename C::T T;
-    int group = hopper_group() - 1, own_parity = 0;
-    uint32_t below = group * HOPPER_ROWS * HOPPER_ROW_BYTES, x = hopper_address(m.x) + below;
-    uint32_t y = hopper_address(m.y) + below, stages = hopper_address(m.stages);
+    int group = hopper_group() - 1;
+    uint32_t owned = hopper_address(m.own) + group * HOPPER_ROWS * HOPPER_ROW_BYTES, stages = hopper_address(m.stages);
     hopper_ring<C::STAGES> ring = {0, 0};
+    int before = 0; /* tiles that it had */
     float c = a.scale * FLASH_LOG2E;
-    hopper_turns<C::GROUPS> turns(group);
+    hopper_turns<C::GROUPS> turns(C::TURNS ? group : 0);
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
@@ -253,9 +270,11 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
         float dx[C::D / 2], dy[C::KEYS ? C::D / 2 : 1];
         GPU_UNROLL
         for (int i = 0; i < C::D / 2; i++) dx[i] = dy[C::KEYS ? i : 0] = 0.0f;
-        int held = -1; /* the stage that the last product still reads; -1: none */
-        hopper_wait(m.own_full, own_parity);
-        own_parity ^= 1;
+        uint32_t p[C::KEYS ? C::COLS / 4 : 1], ds[C::COLS / 4]; /* P and dS, which the last products still read */
+        int held = -1;                                          /* and their stage; -1: none */
+        int mine = hopper_uniform(before % C::OWN);
+        uint32_t x = owned + mine * 2 * C::X_BYTES, y = x + C::X_BYTES;
+        hopper_wait(m.own_full + mine, before++ / C::OWN & 1);
         FLASH_NO_UNROLL
         for (int col = r.begin; r.steps > 0; r.steps--, col = col + C::COLS < r.end ? col + C::COLS : r.begin) {
             int stage = hopper_uniform(ring.stage);
@@ -264,51 +283,42 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             bool hidden = C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS; /* keys after all queries */
             if (C::DOCUMENTS && (C::KEYS ? col >= documents.most : col + C::COLS <= documents.least)) hidden = true;
             if (hidden) {
-                turns.take(), turns.pass();
+                if (C::TURNS) turns.take(), turns.pass();
                 if (held >= 0)
                     hopper_mma_wait<0>(), hopper_arrive_warp(m.empty + held), held = -1; /* the producer may need it */
                 hopper_arrive_warp(m.empty + stage);
-                if (r.steps == 1) hopper_arrive_warp(m.own_empty);
+                if (r.steps == 1) hopper_arrive_warp(m.own_empty + mine);
                 continue;
             }
             float s[C::COLS / 2], dp[C::COLS / 2];
-            uint32_t p[C::COLS / 4]; /* P, then dS */
             uint32_t u = stages + stage * 2 * C::U_BYTES, w = u + C::U_BYTES;
-            const float *cols = m.stats + stage * 2 * C::COLS;
+            if (C::KEYS) lse.cols = m.stats + stage * 2 * C::COLS, delta.cols = lse.cols + C::COLS;
+            if (C::DRAIN) hopper_mma_wait<0>();
             hopper_mma_begin();
             hopper_product<T, C::COLS, C::D, C::ROWS>(s, x, u);
             hopper_mma_commit();
+            hopper_mma_wait<1>(); /* for the last products of the step before */
+            if (held >= 0) hopper_arrive_warp(m.empty + held);
+            hopper_mma_begin();
             hopper_product<T, C::COLS, C::D, C::ROWS>(dp, y, w);
             hopper_mma_commit();
-            lse.load(cols);
             hopper_mma_wait<1>();
             hopper_hold(s);
-            if (held >= 0) hopper_arrive_warp(m.empty + held);
             bool edge = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row; /* on the diagonal */
             if (C::DOCUMENTS && (C::KEYS ? col + C::COLS > documents.least : col < documents.most)) edge = true;
-            turns.take();
+            if (C::TURNS) turns.take();
             backward_p<C>(a, s, lse, warp_row, col, edge, c, documents);
-            if constexpr (C::KEYS) {
-                hopper_round<T>(p, s);
-                delta.load(cols + C::COLS);
-                hopper_mma_begin();
-                hopper_accumulate<T, C::COLS, C::D>(dy, p, w, true);
-                hopper_mma_commit();
-                turns.pass();
-                hopper_mma_wait<1>();
-            } else {
-                hopper_mma_wait<0>();
-            }
+            hopper_mma_wait<0>();
             hopper_hold(dp);
-            if (r.steps == 1) hopper_arrive_warp(m.own_empty);
+            if (r.steps == 1) hopper_arrive_warp(m.own_empty + mine);
             backward_ds<C>(a, dp, s, delta, warp_row, col, edge, documents);
-            if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
-            hopper_round<T>(p, dp);
+            hopper_round<T>(ds, dp);
+            if constexpr (C::KEYS) hopper_round<T>(p, s);
             hopper_mma_begin();
-            hopper_accumulate<T, C::COLS, C::D>(dx, p, u, true);
+            if constexpr (C::KEYS) hopper_accumulate<T, C::COLS, C::D>(dy, p, w, true);
+            hopper_accumulate<T, C::COLS, C::D>(dx, ds, u, true);
             hopper_mma_commit();
-            if (!C::KEYS) turns.pass();
-            if constexpr (C::DRAIN) hopper_mma_wait<0>(), hopper_hold(dx);
+            if (C::TURNS) turns.pass();
             held = stage;
         }
         hopper_mma_wait<0>();
@@ -321,24 +331,26 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
 
 template <typename C> GPU_DEVICE void backward_block(const struct backward_args &a, unsigned char *tiles)
 {
-    GPU_SHARED uint64_t barriers[2 + 2 * C::STAGES];
+    GPU_SHARED uint64_t barriers[2 * C::OWN + 2 * C::STAGES];
     alignas(16) GPU_SHARED float stats[C::KEYS ? C::STAGES * 2 * C::COLS : 1];
-    backward_shared<C> m = {tiles,    tiles + C::X_BYTES, tiles + 2 * C::X_BYTES, stats,
-                            barriers, barriers + 1,       barriers + 2,           barriers + 2 + C::STAGES};
+    uint64_t *streamed = barriers + 2 * C::OWN;
+    backward_shared<C> m = {
+        tiles, tiles + 2 * C::OWN * C::X_BYTES, stats, barriers, barriers + C::OWN, streamed, streamed + C::STAGES};
     if (gpu_thread() == 0) {
         constexpr int ARRIVALS = C::WARPS * HOPPER_ARRIVALS;
         hopper_map_prefetch(&a.x), hopper_map_prefetch(&a.y), hopper_map_prefetch(&a.u), hopper_map_prefetch(&a.w);
-        hopper_barrier_init(m.own_full, 1), hopper_barrier_init(m.own_empty, ARRIVALS);
+        for (int s = 0; s < C::OWN; s++)
+            hopper_barrier_init(m.own_full + s, 1), hopper_barrier_init(m.own_empty + s, ARRIVALS);
         for (int s = 0; s < C::STAGES; s++)
             hopper_barrier_init(m.full + s, HOPPER_ARRIVALS), hopper_barrier_init(m.empty + s, ARRIVALS);
         hopper_barrier_publish();
     }
     gpu_block_sync();
     if (gpu_wave() < 4) {
-        hopper_registers_give<24>();
+        hopper_registers_give<C::COPIER>();
         if (gpu_wave() == 0) backward_copies<C>(a, m);
     } else {
-        hopper_registers_take<240>();
+        hopper_registers_take<C::MULTIPLIER>();
         backward_products<C>(a, m);
     }
 }

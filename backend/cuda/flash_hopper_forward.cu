@@ -169,6 +169,8 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     auto release = [&](uint64_t *empty) {
         if (arrives) hopper_arrive(empty);
     };
+    /* Without a product in between: no lane may still wait for a phase that ends when the buffer is filled again. */
+    auto release_unread = [&](uint64_t *empty) { gpu_wave_sync(), release(empty); };
     hopper_turns<C::GROUPS> turns(group);
 
     FLASH_NO_UNROLL
@@ -181,8 +183,8 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
         int least = forward_least<C>(a, b, tile * C::ROWS), last = seen ? forward_least<C>(a, b, row) : least;
         auto skip_tile = [&](bool turn) { /* that only the other warpgroups need */
             if (turn) turns.take(), turns.pass();
-            hopper_wait(m.k_full + at_k.stage, at_k.parity), release(m.k_empty + at_k.stage), at_k.next();
-            hopper_wait(m.v_full + at_v.stage, at_v.parity), release(m.v_empty + at_v.stage), at_v.next();
+            hopper_wait(m.k_full + at_k.stage, at_k.parity), release_unread(m.k_empty + at_k.stage), at_k.next();
+            hopper_wait(m.v_full + at_v.stage, at_v.parity), release_unread(m.v_empty + at_v.stage), at_v.next();
         };
         if (!seen) j = least - 1;
         for (int skip = tiles - 1; skip > j; skip--) skip_tile(skip > least);
@@ -255,7 +257,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             for (int skip = last; skip > least; skip--) skip_tile(true);
             forward_finish<C>(a, w, o, hopper_item_of(a.work, n), row);
         } else {
-            release(m.q_empty);
+            release_unread(m.q_empty);
         }
     }
 }
