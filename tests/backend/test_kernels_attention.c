@@ -389,13 +389,13 @@ static void flash_attends(void)
 /* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
 static void flash_attends_in_large_tiles(void)
 {
-    for (int64_t D = 64; D <= 128; D += 64) {
+    for (int64_t D = 64; D <= 128; D += 64)
         for EACH (S, 1, 64, 129, 257) {
             flash_both_ways(1, *S, 4, 2, D, 8 * (*S % 2), 1);
             flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the other way about RoPE */
         }
-        flash_both_ways(1, 400, 3, 1, D, 0, 1);
-    }
+    flash_both_ways(1, 400, 1, 1, 64, 0, 1);
+    flash_both_ways(1, 400, 3, 1, 128, 0, 1);
     flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
 }
 
