@@ -253,6 +253,12 @@ expect 2 "or the folder of one" "$TT" exercise check
 expect 2 "or the folder of one" "$TT" exercise check nothing
 expect 0 "then    tt exercise check" env SEED=9 "$TT" exercise start 11 eleven
 expect 6 "--seed 9 --batch-size 8 --profile-dir weak" "$TT" exercise check 11 eleven
+# Its background names what a rank sends, in parts of the gradients; tt info has both in MiB.
+for ranks in 2:1 8:1.75 1024:1.998; do
+    "$TT" info --preset tiny --ranks "${ranks%:*}" | awk -v times="${ranks#*:}" '
+        $1 == "none" {off = $14 / $4 / times - 1; found = 1} END {exit !(found && off < 0.01 && off > -0.01)}' || fail "${ranks%:*} ranks do not send ${ranks#*:} times their gradients"
+done
+grep -q "That is 1 for 2 ranks, 1.75 for 8 and 1.998 for" "$TT_EXERCISES/11-scaling/README.md" || fail "exercise 11 names other bytes"
 expect 2 "SEED=0: it must be a whole number from 1 on" env SEED=0 "$TT" exercise start 11 zero
 passed "the sizes of the folder"
 
