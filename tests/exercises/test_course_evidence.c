@@ -346,6 +346,51 @@ static void a_suspicion_says_what_differs(void)
     tt_exercise_free(&e);
 }
 
+/* A run with a copy of so many seconds, and so many beside its kernels. */
+static struct tt_json *with_times(double waited, double step, double copy, double other)
+{
+    char text[1200];
+    snprintf(text, sizeof text,
+             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 5}, \"step\": {\"kernels\": 143, "
+             "\"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": 0, \"grad_norm\": %g, "
+             "\"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": 1}, \"phases\": [{\"name\": \"other\", \"wall\": %g}], "
+             "\"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", "
+             "\"count\": 1, \"bytes\": 4444, \"seconds\": %g}], \"gradients\": []}",
+             waited, step, copy > 5e-6 ? 7.1 : 7.7, other, copy);
+    return json(text);
+}
+
+/* A time counts where it differs by more than the noise of the step, whatever it is a part of. */
+static void evidence_is_no_scatter(void)
+{
+    static const char copy[] = "the copy took 0.0058 ms, so the batches lie in pageable memory",
+                      other[] = "The phase other takes 320.1 ms", open[] = "by less than a whole step of healthy",
+                      noise[] = "no time does that differs by less than 8.49 %";
+    static const struct {
+        double waited, step, copy, other;
+        const char *sentence, *says; /* NULL: it is right */
+    } cases[] = {{0, 0.0566, 5.8e-6, 4e-6, copy, noise}, {0, 0.0566, 5.8e-3, 4e-6, "the copy took 5.8 ms", NULL},
+                 {0.19, 0.0903, 1.05e-5, 4e-6, "the copies take 0.0105 ms", open},
+                 {0.25, 0.4226, 5.8e-6, 0.3201, "The step takes 422.6 ms", open},
+                 {0.25, 0.4226, 5.8e-6, 0.3201, other, NULL}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_json *healthy = with_times(0, 0.0562, 4.6e-6, 4e-6),
+                       *patient = with_times(cases[i].waited, cases[i].step, cases[i].copy, cases[i].other);
+        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+        enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s: %s", cases[i].sentence, m.reason);
+        ask(&e, r, 2, "evidence", "", &m);
+        CHECK(i || !strcmp(m.right, "a sentence with 7.1"), "scatter is shown: %s", m.right);
+        tt_json_free(healthy);
+        tt_json_free(patient);
+    }
+    tt_exercise_free(&e);
+}
+
 /* A small count is that of many things, and needs its noun; a number beside a figure is whose it is nearest to. */
 static void a_count_needs_its_noun(void)
 {
@@ -397,6 +442,7 @@ int main(void)
     TEST(evidence_is_in_single_steps);
     TEST(evidence_is_not_what_healthy_has);
     TEST(a_suspicion_says_what_differs);
+    TEST(evidence_is_no_scatter);
     TEST(a_count_needs_its_noun);
     return test_end();
 }
