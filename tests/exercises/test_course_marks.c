@@ -47,6 +47,12 @@ static void a_plan_may_reach_what_was_measured(void)
     CHECK(ask(&e, r, 2, "host_or_device", "host", &m) == TT_MARK_RIGHT && strstr(m.means, "back-pressure"), "%s",
           m.means);
     CHECK(ask(&e, r, 2, "host_or_device", "device", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 2, "target_mfu", "33.2 -> 61", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "target_mfu", "33.2 -> 55", &m) == TT_MARK_RIGHT && strstr(m.means, "is reached"), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 160000", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"),
+          "as that of MFU: %s", m.means);
     tt_exercise_free(&e);
     tt_json_free(a);
     tt_json_free(b);
