@@ -206,12 +206,15 @@ static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (!r->control.moved) return;
+    const struct tt_control *k = &r->control;
+    bool interval = !r->undecided && isfinite(r->range.low);
     tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls; %.0f %% of that step) "
-                   "took %.2f times as long. Either the machine was not the same in both, or the change affects them "
-                   "too: the interval holds the speed-up with and without that; measure both again, or in turns (tt "
-                   "bench --against)\n",
-                   r->label, r->control.operators, base->label, 100 * r->control.share, r->control.times);
+                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long, "
+                   "by their shares of the undisturbed steps (%.1f %% of %.4g ms there, %.1f %% of %.4g ms here). "
+                   "Either the machine was not the same in both, or the change affects them too%s; measure both again, "
+                   "or in turns (tt bench --against)\n",
+                   r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
+                   1e3 * k->seconds_there, interval ? ": the interval holds the speed-up with and without that" : "");
 }
 
 static void warn_of_gradients(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)

@@ -355,7 +355,7 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is missed"), "%s", m.means);
     CHECK(judge(q, "40 -> 25", &m) == TT_MARK_RIGHT && strstr(m.means, "is reached"), "%s", m.means);
     q.noise = "1";
-    CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "a busy machine: %s", m.means);
+    CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "a busy one: %s", m.means);
     q.noise = NULL;
     q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
