@@ -1,5 +1,6 @@
 /* The checks of the course against figures that were measured on a quiet H200 and a quiet CPU of 16 cores: what a
  * learner measured there is not called wrong, and what is impossible is. */
+#include "core/config/config.h"
 #include "tests/exercises/course_fixture.h"
 
 static const char weak_text[] =
@@ -56,6 +57,42 @@ static void a_plan_may_reach_what_was_measured(void)
     tt_exercise_free(&e);
     tt_json_free(a);
     tt_json_free(b);
+}
+
+/* What a step is bound by, where some of its operators are uncertain and where the roofs are. */
+static void what_is_uncertain_decides_where_it_can(void)
+{
+    static const struct {
+        double compute, memory, uncertain;
+        const char *bound, *id, *right, *wrong; /* words, a blank between them */
+    } cases[] = {{0.645, 0.208, 0.146, "uncertain", "workload", "compute undecided", "memory mixed overhead"},
+                 {0.5, 0.35, 0.15, "uncertain", "workload", "compute mixed undecided", "memory overhead"},
+                 {0.1, 0.1, 0.8, "uncertain", "workload", "compute memory mixed overhead undecided", ""},
+                 {0.605, 0.39, 0, "compute", "workload", "compute mixed", "memory undecided"},
+                 {0.5, 0.49, 0, "compute", "workload", "mixed", "compute memory undecided"},
+                 {0.645, 0.208, 0.146, "uncertain", "side", "compute undecided", "memory"},
+                 {0.645, 0.208, 0.146, "compute", "side", "compute", "memory undecided"}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    char text[1000], word[40];
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text,
+                 "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 5}, \"step\": {"
+                 "\"seconds\": 1, \"deviation\": 0.001}, \"efficiency\": {\"bound\": \"%s\", \"intensity\": 16.6, "
+                 "\"ridge\": 10.8}, \"groups\": [{\"name\": \"gaps\", \"share\": 0}], \"operators\": [{"
+                 "\"bound\": \"compute\", \"share\": %g}, {\"bound\": \"memory\", \"share\": %g}, {"
+                 "\"bound\": \"uncertain\", \"share\": %g}]}",
+                 cases[i].bound, cases[i].compute, cases[i].memory, cases[i].uncertain);
+        struct tt_json *a = json(text);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
+        for (const char *at = cases[i].right; tt_list_next(&at, ' ', word, sizeof word);)
+            CHECK(ask(&e, r, 1, cases[i].id, word, &m) == TT_MARK_RIGHT, "case %zu, %s: %s", i, word, m.reason);
+        for (const char *at = cases[i].wrong; tt_list_next(&at, ' ', word, sizeof word);)
+            CHECK(ask(&e, r, 1, cases[i].id, word, &m) == TT_MARK_WRONG, "case %zu, %s: %s", i, word, m.means);
+        tt_json_free(a);
+    }
+    tt_exercise_free(&e);
 }
 
 /* 147.03 MiB were measured after 201.0: what is no gain is no target, and what is printed is reached. */
@@ -316,6 +353,7 @@ static void ranks_have_names_and_numbers(void)
 int main(void)
 {
     TEST(a_plan_may_reach_what_was_measured);
+    TEST(what_is_uncertain_decides_where_it_can);
     TEST(a_target_is_met_as_it_is_printed);
     TEST(a_ranking_leaves_out_none_that_is_larger);
     TEST(hiding_is_decided_beyond_the_noise);

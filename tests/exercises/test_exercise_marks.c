@@ -390,9 +390,10 @@ static void leaves_open(void)
           "a noise of 1 decides nothing");
     q.answer = "decide(-step.kernels, 1, 'faster', 'slower')";
     CHECK(judge(q, "slower", &m) == TT_MARK_WRONG && strstr(m.reason, "do not decide it"), "%s", m.reason);
-    q.answer = "also('faster', 'undecided', step.kernels > 30)";
+    q.answer = "also(also('faster', 'undecided', step.kernels > 30), 'undecided', step.kernels > 20)";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
+    CHECK(!strcmp(m.right, "faster/undecided"), "each once: %s", m.right);
     tt_yaml_free(choices);
 }
 
