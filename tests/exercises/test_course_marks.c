@@ -59,6 +59,35 @@ static void a_plan_may_reach_what_was_measured(void)
     tt_json_free(b);
 }
 
+/* What ranks hide: what to do where it is undecided, and what a 0 is. */
+static void what_is_hidden_says_how_sure_it_is(void)
+{
+    static const char format[] = "{\"load\": 0.1, \"rows\": [{\"median_ms\": 168.4, \"hidden_known\": false}, {"
+                                 "\"ranks\": 2, \"communication_ms\": %g, \"hidden_ms\": %g, \"hidden_noise_ms\": %g, "
+                                 "\"one_stream_ms\": 300, \"median_ms\": 310, \"hidden_known\": %s}]}";
+    static const struct {
+        double communication, hidden, noise;
+        const char *known, *id, *answer, *says;
+    } cases[] = {{127, 40, 129, "false", "hides", "undecided", "take more STEPS: LINK fits, and the difference of the "
+                                                                 "two may be off by 258 ms"},
+                 {500, 40, 129, "false", "hides", "undecided", "take another LINK (step 1)"},
+                 {127, 0, 6, "true", "late_hidden", "0", "It is 0, as it should be"},
+                 {127, 0, 182, "false", "late_hidden", "0", "this 0 is not measured"}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    char text[600];
+    CHECK_OK(tt_exercise_read("exercises/11-scaling", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, format, cases[i].communication, cases[i].hidden, cases[i].noise, cases[i].known);
+        struct tt_json *a = json(text);
+        struct tt_formula_run r[] = {{.name = "weak", .profile = a}, {.name = "late", .profile = a}};
+        CHECK(ask(&e, r, 2, cases[i].id, cases[i].answer, &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].says),
+              "case %zu: %s %s", i, m.reason, m.means);
+        tt_json_free(a);
+    }
+    tt_exercise_free(&e);
+}
+
 /* What a step is bound by, where some of its operators are uncertain and where the roofs are. */
 static void what_is_uncertain_decides_where_it_can(void)
 {
@@ -354,6 +383,7 @@ int main(void)
 {
     TEST(a_plan_may_reach_what_was_measured);
     TEST(what_is_uncertain_decides_where_it_can);
+    TEST(what_is_hidden_says_how_sure_it_is);
     TEST(a_target_is_met_as_it_is_printed);
     TEST(a_ranking_leaves_out_none_that_is_larger);
     TEST(hiding_is_decided_beyond_the_noise);

@@ -303,6 +303,9 @@ passed "class"
 mkdir road && cp -r ada/baseline road/baseline
 "$TT" profile $tiny $quick --version fused --batch-size 8 --out road/fused >out 2>err
 "$TT" profile $tiny $quick --version fused --batch-size 8 --out road/again >out 2>err
+# What tt report advises: fused, the small kernels read and write less than half the bytes.
+bytes() { awk -F, '$4 ~ /^(rms_norm|residual|rope_embedding|swiglu_activation)$/ && $1 == "operator" {sum += $11} END {print sum}' "$1/operators.csv"; }
+check "fused norms and activations move less than half the bytes" awk -v a="$(bytes road/baseline)" -v b="$(bytes road/fused)" 'BEGIN {exit !(b > 0.3 * a && b < 0.5 * a)}'
 printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
 expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
 for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done
