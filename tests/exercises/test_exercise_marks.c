@@ -135,6 +135,8 @@ static void judges_words(void)
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "'mask-rebuild'", .choices = faults};
     CHECK(judge(q, "Mask rebuild", &m) == TT_MARK_RIGHT && judge(q, "host_wait", &m) == TT_MARK_WRONG &&
           judge(q, "mask-rebuilds", &m) == TT_MARK_UNKNOWN && judge(q, "mask", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "The mask-rebuild.", &m) == TT_MARK_RIGHT && judge(q, "m ask rebuild", &m) == TT_MARK_RIGHT &&
+          judge(q, "the", &m) == TT_MARK_UNKNOWN && judge(q, ".", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
     q.answer = "'rank_1'";
     CHECK(judge(q, "rank 1", &m) == TT_MARK_RIGHT && judge(q, "rank 2", &m) == TT_MARK_UNKNOWN &&
           strstr(m.reason, "\"rank 2\""), "%s", m.reason);
