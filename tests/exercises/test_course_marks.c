@@ -360,6 +360,32 @@ static void mistakes_are_named_as_they_were_made(void)
     for (int i = 0; i < 10; i++) tt_json_free(p[i]);
 }
 
+/* A figure that was read from another run's file is not right because the two are near each other. */
+static void a_figure_of_another_run_is_told_within_the_tolerance(void)
+{
+    static const struct {
+        const char *given;
+        bool right;
+    } cases[] = {{"132.262", true}, {"132", true}, {"134.062", false}, {"134.1", false}, {"134", true},
+                 {"133.5", true}};
+    struct tt_exercise e;
+    struct tt_json *baseline = json("{\"run\": {\"steps\": 5}, \"step\": {\"seconds\": 0.132262, \"fastest\": 0.13083, "
+                                    "\"mean\": 0.1327, \"kernel_seconds\": 0.14, \"p95\": 0.135}, "
+                                    "\"launch\": {\"recorded_seconds\": 0.14}}"),
+                   *again = json("{\"step\": {\"seconds\": 0.134062, \"mean\": 0.1345, \"fastest\": 0.133}}");
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = baseline}, {.name = "again", .profile = again}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum tt_mark_kind kind = ask(&e, r, 2, "step_ms", cases[i].given, &m);
+        CHECK(cases[i].right ? kind == TT_MARK_RIGHT : kind == TT_MARK_WRONG && strstr(m.reason, "of the run again"),
+              "%s: %s", cases[i].given, m.reason);
+    }
+    tt_exercise_free(&e);
+    tt_json_free(baseline);
+    tt_json_free(again);
+}
+
 /* A rank is named by its number or by its name, in both questions. */
 static void ranks_have_names_and_numbers(void)
 {
@@ -395,6 +421,7 @@ int main(void)
     TEST(a_meaning_is_within_the_noise);
     TEST(a_gain_is_no_less_than_what_two_runs_differ_by);
     TEST(mistakes_are_named_as_they_were_made);
+    TEST(a_figure_of_another_run_is_told_within_the_tolerance);
     TEST(ranks_have_names_and_numbers);
     return test_end();
 }
