@@ -210,7 +210,8 @@ static void print_text(const struct scaling *s)
         printf("; shard %s%s%s\n", tt_shard_names[s->o->c.shard], fault[0] ? "; fault " : "", fault);
     }
     printf("%-7s %-9s %5s %10s %10s %9s %11s %6s %9s %9s %14s   %s\n", "size", "version", "ranks", "median ms",
-           "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
+           "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %",
+           "slowest rank (its work over the mean)");
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) print_row(s, row_of(s, i, row), row);
     print_note(s);

@@ -49,8 +49,7 @@ static bool has_moved(double times, const char *backend)
 
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b)
 {
-    struct tt_control c = {.times = NAN};
-    double there = 0;
+    struct tt_control c = {.seconds = a->step.seconds, .seconds_there = b->step.seconds, .times = NAN};
     if (!same_kernels(&a->run, &b->run)) return c;
     for (int i = 0; i < a->operators_count; i++) {
         const struct tt_profile_row *op = &a->operators[i], *other = find_alike(op, b);
@@ -58,12 +57,12 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
         c.operators++;
         if (!(op->share > 0) || !(other->share > 0)) continue;
         c.share += op->share;
-        there += other->share;
+        c.there += other->share;
     }
     bool all = c.operators == a->operators_count && c.operators == b->operators_count;
-    if (all || c.share < least_share || there < least_share) return c;
+    if (all || c.share < least_share || c.there < least_share) return c;
     /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
-    c.times = there * b->step.seconds / (c.share * a->step.seconds);
+    c.times = c.there * c.seconds_there / (c.share * c.seconds);
     c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend);
     return c;
 }

@@ -7,8 +7,10 @@
 
 struct tt_control {
     int operators; /* alike in kernel, shape, phase, calls, FLOPs and bytes */
-    double share;  /* of the first run's step */
-    double times;  /* how many times as long they took in the second; NaN: there is no control */
+    double share;  /* of the first run's step, as it was timed undisturbed */
+    double there;  /* of the second's */
+    double seconds, seconds_there; /* these steps */
+    double times;  /* how many times as long they took in the second, by that; NaN: there is no control */
     bool moved;    /* by more than two runs of one program differ */
 };
 

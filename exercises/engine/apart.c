@@ -31,14 +31,14 @@ static double floor_of(const struct tt_json *profile)
     return 1e-3 * sqrt(sum);
 }
 
-/* Of the first step, as a part of the norm of a tensor. */
+/* Of the first step, as a part of the norm that a tensor has in the first run. */
 static double gradients_apart(const struct tt_json *a, const struct tt_json *b)
 {
     double most = NAN, floor = floor_of(a);
     for (const struct tt_json *x = first_of(a, "gradients"); x; x = x->next)
         for (const struct tt_json *y = first_of(b, "gradients"); y; y = y->next) {
             double here = tt_json_number(x, "first_norm", NAN), there = tt_json_number(y, "first_norm", NAN);
-            double scale = fmax(floor, fmax(here, there));
+            double scale = fmax(here, there) < floor ? floor : here > 0 ? here : there;
             if (strcmp(tt_json_string(x, "name", ""), tt_json_string(y, "name", "?")) == 0 && scale > 0)
                 most = fmax(most, fabs(here - there) / scale);
         }

@@ -150,9 +150,10 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
         const struct tt_yaml *with;
         if (y->kind != TT_YAML_MAP) continue;
         const char *key = tt_yaml_get(y, "table") ? "table" : tt_yaml_get(y, "curve") ? "curve" : "is";
-        TT_TRY(ONLY(y, "is", "with", "table", "curve", "beside", "of"));
+        TT_TRY(ONLY(y, "is", "with", "about", "table", "curve", "beside", "of"));
         TT_TRY(text_of(y, key, true, &text));
         TT_TRY(text_of(y, "beside", !strcmp(key, "curve"), &text));
+        TT_TRY(text_of(y, "about", false, &text));
         TT_TRY(text_of(y, "of", !strcmp(key, "curve"), &text));
         TT_TRY(part_of(y, "with", TT_YAML_LIST, &with));
     }
@@ -163,7 +164,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
     TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
-                "at_most", "measured", "must", "choices", "items", "slips", "names", "unlike",
+                "at_most", "measured", "noise", "must", "choices", "items", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -179,6 +180,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "at_least", false, &q->at_least));
     TT_TRY(text_of(y, "at_most", false, &q->at_most));
     TT_TRY(text_of(y, "measured", false, &q->measured));
+    TT_TRY(text_of(y, "noise", false, &q->noise));
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));

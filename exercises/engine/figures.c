@@ -40,15 +40,16 @@ static tt_status of_other(const struct tt_question *q, const char *formula, stru
 
 /* A column of a table: every figure of it, beside that of the same row of the other run. */
 static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
-                       const struct tt_unit *unit)
+                       const struct tt_figure *like)
 {
     int beside = other->kind == TT_FORMULA_ROWS ? other->count : 0;
     for (int i = 0; i < v->count; i++) {
         double x = tt_formula_cell_number(&v->cells[i]);
         double y = i < beside ? tt_formula_cell_number(&other->cells[i]) : NAN;
         if (!isfinite(x)) continue;
-        add(all, (struct tt_figure){.value = x, .unit = unit, .printed = true, .unlike = all->q->unlike,
-                                    .other = isfinite(y) ? y : 0});
+        struct tt_figure f = *like;
+        f.value = x, f.printed = true, f.other = isfinite(y) ? y : 0;
+        add(all, f);
     }
 }
 
@@ -72,30 +73,41 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     char formula[1200];
     const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
     const struct tt_yaml *with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
+    const struct tt_yaml *about = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "about") : NULL;
     TT_TRY(tt_formula(formula, scope, v));
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .with = with});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     struct tt_formula_value other;
     tt_status st = of_other(all->q, formula, scope, &other);
-    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, unit);
-    if (!st && v->kind == TT_FORMULA_NUMBER)
-        add(all, (struct tt_figure){.value = v->number, .unit = unit, .unlike = all->q->unlike, .with = with,
-                                    .other = other.kind == TT_FORMULA_NUMBER ? other.number : 0});
+    struct tt_figure f = {.unit = unit, .unlike = all->q->unlike, .with = with, .about = about ? about->text : NULL};
+    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f);
+    f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : 0;
+    if (!st && v->kind == TT_FORMULA_NUMBER) add(all, f);
     tt_formula_free(&other);
     return st;
 }
 
+/* How many tensors agree; of a run that computes the same, all do. */
+static bool add_agreeing(struct figures *all, const char *line, const struct tt_yaml *with)
+{
+    double here, most;
+    if (!with || sscanf(line, "against %*[^,\n], %lf of %lf tensors within", &here, &most) != 2) return false;
+    add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most, .with = with});
+    return true;
+}
+
 /* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
  * rounding alone makes is no figure. */
-static void add_table(struct figures *all, const char *name, const struct tt_formula_scope *scope)
+static void add_table(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
 {
     char path[1400], *text = NULL;
     size_t size;
-    snprintf(path, sizeof path, "%s/%s", scope->folder ? scope->folder : ".", name);
+    snprintf(path, sizeof path, "%s/%s", scope->folder ? scope->folder : ".", tt_yaml_get(y, "table")->text);
     if (!scope->folder || !tt_is_file(path)) return;
     tt_status_free(tt_file_read(path, TABLE, &text, &size));
     for (char *at = text; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         double apart, most;
+        if (add_agreeing(all, at, tt_yaml_get(y, "with"))) continue;
         if (sscanf(at, "%*15s %*f %lf %*[^,\n], %lf", &apart, &most) != 2) continue;
         if (apart > 1e-3) add(all, (struct tt_figure){.value = apart, .unlike = all->q->unlike});
         if (most > 1e-3) add(all, (struct tt_figure){.value = most, .unlike = all->q->unlike});
@@ -160,7 +172,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
     for (const struct tt_yaml *y = q->names->first; y && !st; y = y->next) {
         bool map = y->kind == TT_YAML_MAP;
         if (map && tt_yaml_get(y, "table"))
-            add_table(all, tt_yaml_get(y, "table")->text, scope);
+            add_table(all, y, scope);
         else if (map && tt_yaml_get(y, "curve"))
             add_curve(all, y, scope);
         else

@@ -217,6 +217,16 @@ static tt_status decide(struct tt_formula_parser *p, const char *name, const val
     return TT_OK;
 }
 
+/* "memory|mixed" holds "mixed". */
+static bool holds_word(const char *words, const char *word)
+{
+    for (size_t n; *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        if (n == strlen(word) && !strncmp(words, word, n)) return true;
+    }
+    return false;
+}
+
 /* also(word, other, condition): either of two words where the condition holds. */
 static tt_status also(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
@@ -225,7 +235,7 @@ static tt_status also(struct tt_formula_parser *p, const char *name, const value
     if (args[0].kind != TT_FORMULA_WORD || args[1].kind != TT_FORMULA_WORD || args[2].kind != TT_FORMULA_TRUTH)
         return tt_formula_error(p, "also needs two words and a comparison: also('memory', 'undecided', noise > 1)");
     out->kind = TT_FORMULA_WORD;
-    if (args[2].number != 0)
+    if (args[2].number != 0 && !holds_word(args[0].word, args[1].word))
         snprintf(out->word, sizeof out->word, "%.80s|%.40s", args[0].word, args[1].word);
     else
         snprintf(out->word, sizeof out->word, "%s", args[0].word);

@@ -77,12 +77,27 @@ static char plain(char c)
     return (char)(c == '-' || c == '_' ? ' ' : c == 'z' ? 's' : c);
 }
 
-/* The first n letters of a are b: "Mask rebuild" is mask-rebuild. */
+/* Cuts off an article, and the full stop behind a word. */
+static const char *without_article(const char *word, size_t *n)
+{
+    const char *begin = word + (*n > 4 && !strncasecmp(word, "the ", 4) ? 4 : 0);
+    *n -= (size_t)(begin - word);
+    if (*n > 1 && begin[*n - 1] == '.') --*n;
+    return begin;
+}
+
+/* The first n letters of a are b: "Mask rebuild" is mask-rebuild, "64 x 64" is 64x64, "the mean." is mean. */
 static bool same_word(const char *a, size_t n, const char *b)
 {
-    for (size_t i = 0; i < n; i++)
-        if (plain(a[i]) != plain(b[i])) return false;
-    return !b[n];
+    size_t m = strlen(b), i = 0, j = 0;
+    a = without_article(a, &n);
+    b = without_article(b, &m);
+    for (;; i++, j++) {
+        while (i < n && plain(a[i]) == ' ') i++;
+        while (j < m && plain(b[j]) == ' ') j++;
+        if (i == n || j == m) return i == n && j == m;
+        if (plain(a[i]) != plain(b[j])) return false;
+    }
 }
 
 static bool same_name(const char *a, const char *b) { return same_word(a, strlen(a), b); }

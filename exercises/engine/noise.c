@@ -250,10 +250,12 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
         struct tt_control c = right ? control_of(q.above, q.below) : (struct tt_control){0};
         if (!c.moved || !(noise_of(&q) > 0)) continue;
-        tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike, %.0f %% of the first one's step,"
-                            " took %.2f times as long in the second. Either the machine was not the same in both, or "
+        tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
+                            "second, by their shares of the undisturbed steps (%.1f %% of %.4g ms, then %.1f %% of "
+                            "%.4g ms). Either the machine was not the same in both, or "
                             "the change affects them too. The answer is right, but shows neither gain nor loss: "
-                            "measure both again\n", question->id, c.operators, 100 * c.share, c.times);
+                            "measure both again\n", question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
+                       100 * c.there, 1e3 * c.seconds_there);
     }
 }
 

@@ -90,7 +90,7 @@ static struct communication communication_of(const struct tt_json *row, double s
  * hides. */
 static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
 {
-    static const char *const series[] = {"everything else", "exposed communication",
+    static const char *const series[] = {"work, at least", "exposed communication",
                                          "communication: what of it is exposed is not known"};
     char labels[MOST_RANKS][64];
     const char *rows[MOST_RANKS];
@@ -115,8 +115,8 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
     if (!n) return;
     tt_svg_stacked(t, &(struct tt_stack){"A step of each run", TT_IN_SECONDS, rows, series, n, 3, values, 2});
     html_note(t, "Pale: communication of which the runs do not decide what is hidden and what exposed; all of it where "
-                 "the machine was busy or tt bench says \"not measurable\". The lengths of such bars decide nothing "
-                 "either.");
+                 "the machine was busy or tt bench says \"not measurable\". What is hidden runs beside work, so that "
+                 "as much more of the step is work. The lengths of such bars decide nothing either.");
 }
 
 /* ---- one run ---- */

@@ -69,6 +69,10 @@ static bool tells(const struct tt_figure *f)
     return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
 }
 
+/* A figure of the run which a sentence has to tell from the learner's, against which any number is held. One of the
+ * many that need their noun is held against its own alone: by chance one of them is near most numbers. */
+static bool is_at_large(const struct tt_figure *f) { return f->unlike && !f->about; }
+
 /* The number as it was written is a figure of the run which the sentence has to tell from the learner's, whichever of
  * them. Counts are of their own kind: 2 waits are not healthy's 2 copies. */
 static bool is_of_other(const struct tt_figure *f, int n, const struct tt_quoted *q)
@@ -76,7 +80,7 @@ static bool is_of_other(const struct tt_figure *f, int n, const struct tt_quoted
     double as[2];
     if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, values = tt_exercise_quoted_as(q, f[i].unit, as); f[i].unlike && j < values; j++)
+        for (int j = 0, values = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(&f[i]) && j < values; j++)
             if (tt_exercise_rounded(q->given, as[j], fabs(f[i].other))) return true;
     return false;
 }
@@ -99,7 +103,7 @@ static bool is_nearer_other(const struct tt_figure *all, int n, const struct tt_
     double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
     if (!f->unlike || is_count(f) || tt_exercise_rounded(q->given, x, fabs(f->value))) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); all[i].unlike && j < k; j++)
+        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(&all[i]) && j < k; j++)
             if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
     return false;
 }

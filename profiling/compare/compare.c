@@ -140,8 +140,15 @@ static double whole_norm(const struct tt_profile *p)
     return sqrt(sum);
 }
 
-/* Of the first step, which both took from the same weights: after some steps rounding alone makes them differ. What is
- * small beside the whole gradient is rounding too. */
+/* How far a norm is from that of the first run, as a part of the latter: 1 is twice as large, or none where the first
+ * has one. What is small beside the whole gradient is rounding. */
+static double norms_apart(double norm, double base, double floor)
+{
+    double scale = fmax(norm, base) < floor ? floor : base > 0 ? base : norm;
+    return scale > 0 ? fabs(norm - base) / scale : 0;
+}
+
+/* Of the first step, which both took from the same weights: after some steps rounding alone makes them differ. */
 static void compare_gradients(const struct tt_compared *base, struct tt_compared *r)
 {
     double floor = 1e-3 * whole_norm(&base->profile);
@@ -149,8 +156,7 @@ static void compare_gradients(const struct tt_compared *base, struct tt_compared
         for (int k = 0; k < base->profile.gradients_count; k++) {
             const struct tt_profile_gradient *g = &r->profile.gradients[i], *b = &base->profile.gradients[k];
             if (strcmp(g->name, b->name) != 0 || !isfinite(g->first_norm) || !isfinite(b->first_norm)) continue;
-            double scale = fmax(floor, fmax(g->first_norm, b->first_norm)),
-                   difference = scale > 0 ? fabs(g->first_norm - b->first_norm) / scale : 0;
+            double difference = norms_apart(g->first_norm, b->first_norm, floor);
             if (isnan(r->gradient_difference) || difference > r->gradient_difference)
                 r->gradient_difference = difference;
         }
@@ -200,12 +206,26 @@ static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (!r->control.moved) return;
+    const struct tt_control *k = &r->control;
+    bool interval = !r->undecided && isfinite(r->range.low);
     tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls; %.0f %% of that step) "
-                   "took %.2f times as long. Either the machine was not the same in both, or the change affects them "
-                   "too: the interval holds the speed-up with and without that; measure both again, or in turns (tt "
-                   "bench --against)\n",
-                   r->label, r->control.operators, base->label, 100 * r->control.share, r->control.times);
+                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long, "
+                   "by their shares of the undisturbed steps (%.1f %% of %.4g ms there, %.1f %% of %.4g ms here). "
+                   "Either the machine was not the same in both, or the change affects them too%s; measure both again, "
+                   "or in turns (tt bench --against)\n",
+                   r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
+                   1e3 * k->seconds_there, interval ? ": the interval holds the speed-up with and without that" : "");
+}
+
+static void warn_of_gradients(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    if (!r->same_task || !(r->gradient_difference > 0.1)) return;
+    tt_text_printf(&c->warnings, "%s: the norm of a gradient of the first step ", r->label);
+    if (r->gradient_difference > 1)
+        tt_text_printf(&c->warnings, "is %.4g times as large as that of %s\n", 1 + r->gradient_difference, base->label);
+    else
+        tt_text_printf(&c->warnings, "differs from that of %s by %.0f %%\n", base->label,
+                       100 * r->gradient_difference);
 }
 
 static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
@@ -242,10 +262,7 @@ static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct
     warn_of_roofs(c, r, base);
     warn_of_range(c, r, base);
     warn_of_control(c, r, base);
-    if (r->same_task && r->gradient_difference > 0.1)
-        tt_text_printf(&c->warnings,
-                       "%s: the norm of a gradient of the first step differs from that of %s by %.0f %%\n", r->label,
-                       base->label, 100 * r->gradient_difference);
+    warn_of_gradients(c, r, base);
 }
 
 static void find_accuracy(struct tt_comparison *c)

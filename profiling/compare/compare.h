@@ -27,7 +27,7 @@ struct tt_compared {
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
     double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
-    double gradient_difference;       /* largest relative difference of a tensor's norm in the first step */
+    double gradient_difference;       /* largest of a tensor's norm in the first step, as a part of the first run's */
 };
 
 struct tt_compare_row {

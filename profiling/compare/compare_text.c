@@ -199,8 +199,11 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
         if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
         tt_text_printf(out, "accuracy %s: losses of the same steps differ by at most %.3g", r->label,
                        r->loss_difference);
-        if (!isnan(r->gradient_difference))
-            tt_text_printf(out, ", norms of gradients in the first step by at most %.2g %%",
+        if (r->gradient_difference > 1)
+            tt_text_printf(out, ", norms of gradients in the first step are up to %.4g times as large",
+                           1 + r->gradient_difference);
+        else if (!isnan(r->gradient_difference))
+            tt_text_printf(out, ", norms of gradients in the first step by at most %.3g %%",
                            100 * r->gradient_difference);
         if (r->gradients)
             tt_text_printf(out, "; %d of %d tensors have a gradient", r->gradients - r->missing_gradients,

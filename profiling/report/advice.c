@@ -171,8 +171,8 @@ static void about_small_kernels(struct list *l)
     double share = family_share(l->p, TT_FAMILY_NORM) + group_share(l->p, "rope_embedding") +
                    group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
-    advise(l, amdahl(share, 3), "fuse the small kernels: --version fused",
-           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused they read and write about a third of the "
+    advise(l, amdahl(share, 2.5), "fuse the small kernels: --version fused",
+           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused they read and write less than half the "
            "bytes",
            100 * share);
 }

@@ -57,6 +57,28 @@ static void evidence_is_what_compare_prints(void)
     tt_json_free(patient);
 }
 
+/* A norm that is many times as large, as tt compare and profile.json have it. */
+static void evidence_is_a_norm(void)
+{
+    static const struct {
+        const char *sentence;
+        bool right;
+    } cases[] = {{"the norm is 1644 times as large", true}, {"the norm of w is 11.64 instead of 0.0071", true},
+                 {"the norm of w is 0.0071", false}, {"it takes 11.64 minutes", false},
+                 {"the norm of a gradient is 100 % off", false}, {"it is 1645 of something", false}};
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 0.0070776), *patient = sick(0, 4.1, 3.3, 1, 4.3, 11.64045);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
+              cases[i].sentence, m.reason, m.means);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
 /* What healthy has as well is no evidence, nor is a time that differs by less than the noise. */
 static void evidence_tells_the_patient_from_healthy(void)
 {
@@ -93,7 +115,8 @@ static void evidence_is_in_the_table_of_layers(void)
                                 "0            0.349042        0.698   attention.wq, 1.42\n"
                                 "2            0.187011         1.33   feed_forward.w2, 1.57\n"
                                 "rest         0.299004       0.0001   tok_embeddings, 0.0002\n\n"
-                                "grads   38 of 38 tensors have a gradient\n";
+                                "grads   38 of 38 tensors have a gradient\n"
+                                "against fused: loss 4.189076, 0 of 38 tensors within 0.001\n";
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *patient = sick(0, 4.11, 3.3, 1, 4.3, 1);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
@@ -112,7 +135,8 @@ static void evidence_is_in_the_table_of_layers(void)
         bool there, kept;
     } cases[] = {{"Layer 2 is off by 1.33 of its norm", true, true}, {"wq is off by 1.42", true, true},
                  {"Layer 2 is off by 1.33 of its norm", false, false}, {"layer 0 has a norm of 0.349", true, false},
-                 {"the rest is off by 0.0001", true, false}};
+                 {"the rest is off by 0.0001", true, false}, {"0 of 38 tensors agree within 0.001", true, true},
+                 {"38 tensors agree within 0.001", true, false}, {"0 tensors agree within 0.001", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
         const struct tt_question *q = e.questions;
@@ -346,6 +370,52 @@ static void a_suspicion_says_what_differs(void)
     tt_exercise_free(&e);
 }
 
+/* A run with a copy of so many seconds, and so many beside its kernels. */
+static struct tt_json *with_times(double waited, double step, double copy, double other)
+{
+    char text[1200];
+    snprintf(text, sizeof text,
+             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 5}, \"step\": {"
+             "\"kernels\": 143, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": 0, "
+             "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": 1}, \"phases\": [{"
+             "\"name\": \"other\", \"wall\": %g}], \"samples\": [{\"step\": 1, \"loss\": 4.2, "
+             "\"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, "
+             "\"seconds\": %g}], \"gradients\": []}",
+             waited, step, copy > 5e-6 ? 7.1 : 7.7, other, copy);
+    return json(text);
+}
+
+/* A time counts where it differs by more than the noise of the step, whatever it is a part of. */
+static void evidence_is_no_scatter(void)
+{
+    static const char copy[] = "the copy took 0.0058 ms, so the batches lie in pageable memory",
+                      other[] = "The phase other takes 320.1 ms", open[] = "by less than a whole step of healthy",
+                      noise[] = "no time does that differs by less than 8.49 %";
+    static const struct {
+        double waited, step, copy, other;
+        const char *sentence, *says; /* NULL: it is right */
+    } cases[] = {{0, 0.0566, 5.8e-6, 4e-6, copy, noise}, {0, 0.0566, 5.8e-3, 4e-6, "the copy took 5.8 ms", NULL},
+                 {0.19, 0.0903, 1.05e-5, 4e-6, "the copies take 0.0105 ms", open},
+                 {0.25, 0.4226, 5.8e-6, 0.3201, "The step takes 422.6 ms", open},
+                 {0.25, 0.4226, 5.8e-6, 0.3201, other, NULL}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_json *healthy = with_times(0, 0.0562, 4.6e-6, 4e-6),
+                       *patient = with_times(cases[i].waited, cases[i].step, cases[i].copy, cases[i].other);
+        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+        enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s: %s", cases[i].sentence, m.reason);
+        ask(&e, r, 2, "evidence", "", &m);
+        CHECK(i || !strcmp(m.right, "a sentence with 7.1"), "scatter is shown: %s", m.right);
+        tt_json_free(healthy);
+        tt_json_free(patient);
+    }
+    tt_exercise_free(&e);
+}
+
 /* A small count is that of many things, and needs its noun; a number beside a figure is whose it is nearest to. */
 static void a_count_needs_its_noun(void)
 {
@@ -390,6 +460,7 @@ static void a_count_needs_its_noun(void)
 int main(void)
 {
     TEST(evidence_is_what_compare_prints);
+    TEST(evidence_is_a_norm);
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
     TEST(evidence_is_in_the_curves);
@@ -397,6 +468,7 @@ int main(void)
     TEST(evidence_is_in_single_steps);
     TEST(evidence_is_not_what_healthy_has);
     TEST(a_suspicion_says_what_differs);
+    TEST(evidence_is_no_scatter);
     TEST(a_count_needs_its_noun);
     return test_end();
 }

@@ -253,6 +253,12 @@ expect 2 "or the folder of one" "$TT" exercise check
 expect 2 "or the folder of one" "$TT" exercise check nothing
 expect 0 "then    tt exercise check" env SEED=9 "$TT" exercise start 11 eleven
 expect 6 "--seed 9 --batch-size 8 --profile-dir weak" "$TT" exercise check 11 eleven
+# Its background names what a rank sends, in parts of the gradients; tt info has both in MiB.
+for ranks in 2:1 8:1.75 1024:1.998; do
+    "$TT" info --preset tiny --ranks "${ranks%:*}" | awk -v times="${ranks#*:}" '
+        $1 == "none" {off = $14 / $4 / times - 1; found = 1} END {exit !(found && off < 0.01 && off > -0.01)}' || fail "${ranks%:*} ranks do not send ${ranks#*:} times their gradients"
+done
+grep -q "That is 1 for 2 ranks, 1.75 for 8 and 1.998 for" "$TT_EXERCISES/11-scaling/README.md" || fail "exercise 11 names other bytes"
 expect 2 "SEED=0: it must be a whole number from 1 on" env SEED=0 "$TT" exercise start 11 zero
 passed "the sizes of the folder"
 
@@ -297,6 +303,9 @@ passed "class"
 mkdir road && cp -r ada/baseline road/baseline
 "$TT" profile $tiny $quick --version fused --batch-size 8 --out road/fused >out 2>err
 "$TT" profile $tiny $quick --version fused --batch-size 8 --out road/again >out 2>err
+# What tt report advises: fused, the small kernels read and write less than half the bytes.
+bytes() { awk -F, '$4 ~ /^(rms_norm|residual|rope_embedding|swiglu_activation)$/ && $1 == "operator" {sum += $11} END {print sum}' "$1/operators.csv"; }
+check "fused norms and activations move less than half the bytes" awk -v a="$(bytes road/baseline)" -v b="$(bytes road/fused)" 'BEGIN {exit !(b > 0.3 * a && b < 0.5 * a)}'
 printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
 expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
 for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done

@@ -135,6 +135,8 @@ static void judges_words(void)
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "'mask-rebuild'", .choices = faults};
     CHECK(judge(q, "Mask rebuild", &m) == TT_MARK_RIGHT && judge(q, "host_wait", &m) == TT_MARK_WRONG &&
           judge(q, "mask-rebuilds", &m) == TT_MARK_UNKNOWN && judge(q, "mask", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "The mask-rebuild.", &m) == TT_MARK_RIGHT && judge(q, "m ask rebuild", &m) == TT_MARK_RIGHT &&
+          judge(q, "the", &m) == TT_MARK_UNKNOWN && judge(q, ".", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
     q.answer = "'rank_1'";
     CHECK(judge(q, "rank 1", &m) == TT_MARK_RIGHT && judge(q, "rank 2", &m) == TT_MARK_UNKNOWN &&
           strstr(m.reason, "\"rank 2\""), "%s", m.reason);
@@ -348,6 +350,15 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
+    q.noise = "0.1";
+    CHECK(judge(q, "40 -> 19", &m) == TT_MARK_RIGHT && strstr(m.means, "reached or missed is not decided"), "%s",
+          m.means);
+    CHECK(judge(q, "40 -> 21", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "%s", m.means);
+    CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is missed"), "%s", m.means);
+    CHECK(judge(q, "40 -> 25", &m) == TT_MARK_RIGHT && strstr(m.means, "is reached"), "%s", m.means);
+    q.noise = "1";
+    CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "a busy one: %s", m.means);
+    q.noise = NULL;
     q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
     CHECK(judge(q, "40 -> 20.00", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "%s", m.means);
@@ -381,9 +392,10 @@ static void leaves_open(void)
           "a noise of 1 decides nothing");
     q.answer = "decide(-step.kernels, 1, 'faster', 'slower')";
     CHECK(judge(q, "slower", &m) == TT_MARK_WRONG && strstr(m.reason, "do not decide it"), "%s", m.reason);
-    q.answer = "also('faster', 'undecided', step.kernels > 30)";
+    q.answer = "also(also('faster', 'undecided', step.kernels > 30), 'undecided', step.kernels > 20)";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
+    CHECK(!strcmp(m.right, "faster/undecided"), "each once: %s", m.right);
     tt_yaml_free(choices);
 }
 

@@ -128,8 +128,9 @@ static void tells_what_is_alike(void)
     const struct {
         double seconds, share;
         const char *words; /* NULL: nothing is said */
-    } runs_of[] = {{1.3, 0.9, "noise: gain: the 1 operators that the two runs have alike, 80 % of the first one's step,"
-                              " took 1.46 times as long in the second"},
+    } runs_of[] = {{1.3, 0.9, "noise: gain: the 1 operators that the two runs have alike took 1.46 times as "
+                              "long in the second, by their shares of the undisturbed steps (80.0 % of 1000 ms, then "
+                              "90.0 % of 1300 ms)"},
                    {1.3, 0.6, NULL}, {0.4, 0.9, NULL}};
     for (size_t i = 0; i < sizeof runs_of / sizeof *runs_of; i++) {
         struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER,

@@ -197,18 +197,34 @@ static void few_steps_are_told(void)
 /* After many steps on random tokens two runs differ; what counts is the step that both took from the same weights. */
 static void only_first_gradients_compare(void)
 {
-    struct tt_profile a = by_hand(1), drifted = by_hand(1), wrong = by_hand(1);
+    struct tt_profile a = by_hand(1), drifted = by_hand(1), wrong = by_hand(1), large = by_hand(1), none = by_hand(1);
+    struct tt_text text = {0};
     struct tt_comparison *c = calloc(1, sizeof *c);
     drifted.gradients[1].norm *= 50;
     wrong.gradients[1].first_norm *= 1.5;
+    large.gradients[1].first_norm *= 1644.7;
+    none.gradients[1].first_norm = 0;
     save(&a, "a");
     save(&drifted, "drifted");
     save(&wrong, "wrong");
+    save(&large, "large");
+    save(&none, "gone");
     CHECK_OK(compare("a", "drifted", c));
     CHECK(c->runs[1].gradient_difference == 0 && !c->warnings.n, "%s", c->warnings.s);
     tt_compare_free(c);
     CHECK_OK(compare("a", "wrong", c));
-    CHECK(strstr(c->warnings.s, "a gradient of the first step differs from that of a by 33 %"), "%s", c->warnings.s);
+    CHECK(strstr(c->warnings.s, "a gradient of the first step differs from that of a by 50 %"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    CHECK_OK(compare("a", "large", c));
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "norms of gradients in the first step are up to 1645 times as large;") &&
+              strstr(text.s, "a gradient of the first step is 1645 times as large as that of a"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+    CHECK_OK(compare("a", "gone", c));
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "norms of gradients in the first step by at most 100 %"), "%s", text.s);
+    tt_text_free(&text);
     tt_compare_free(c);
     free(c);
 }
@@ -527,10 +543,20 @@ static void what_is_alike_is_a_control(void)
           "%g", c->runs[1].control.times);
     CHECK(c->runs[1].range.low < 0.75 && c->runs[1].range.high > 1.1, "%g to %g", c->runs[1].range.low,
           c->runs[1].range.high);
-    CHECK(strstr(c->warnings.s, "moved: the 3 operators that it has alike with first (kernel, shape and calls; 60 % of "
-                                "that step) took 1.60 times as long"), "%s", c->warnings.s);
+    CHECK(strstr(c->warnings.s, "moved: the 3 operators that it has alike with first (kernel, shape and calls) took "
+                                "1.60 times as long, by their shares of the undisturbed steps (60.0 % of 10 ms there, "
+                                "68.6 % of 14 ms here)") && strstr(c->warnings.s, "the interval holds"),
+          "%s", c->warnings.s);
     undecided(c, "slower:5%");
     CHECK_FAILS(gate(c, "slower:5%"), "alike took 1.60 times as long");
+    tt_compare_free(c);
+
+    struct tt_profile waited = changed(1.4, 1.6);
+    waited.run.waited = 0.5;
+    save(&waited, "waited");
+    CHECK_OK(compare("first", "waited", c));
+    CHECK(strstr(c->warnings.s, "took 1.60 times") && !strstr(c->warnings.s, "the interval holds"), "there is none: %s",
+          c->warnings.s);
     tt_compare_free(c);
 
     CHECK_OK(compare("first", "still", c)); /* only the change is slower */
