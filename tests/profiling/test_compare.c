@@ -1,40 +1,5 @@
 /* Profiles, benchmarks and training runs side by side, from profiles made by hand. */
-#include "profiling/compare/compare.h"
-#include "tests/profiling/by_hand.h"
-
-static void save(struct tt_profile *p, const char *name)
-{
-    CHECK_OK(tt_make_dirs(in(name)));
-    char path[220];
-    snprintf(path, sizeof path, "%s/%s/profile.json", folder, name);
-    CHECK_OK(tt_profile_write_json(p, path));
-    tt_profile_free(p);
-}
-
-static tt_status compare(const char *a, const char *b, struct tt_comparison *c)
-{
-    char first[200], second[200];
-    const char *paths[] = {first, second};
-    snprintf(first, sizeof first, "%s/%s", folder, a);
-    snprintf(second, sizeof second, "%s/%s", folder, b);
-    return tt_compare(paths, 2, c);
-}
-
-static tt_status gate(const struct tt_comparison *c, const char *conditions)
-{
-    struct tt_text said = {0};
-    tt_status st = tt_compare_gate(c, conditions, &said);
-    CHECK(st || strstr(said.s, "passed"), "%s: a gate that passes says so", conditions);
-    tt_text_free(&said);
-    return st;
-}
-
-static void undecided(const struct tt_comparison *c, const char *conditions)
-{
-    tt_status st = gate(c, conditions);
-    CHECK(st && st->code == TT_UNDECIDED, "%s: %s", conditions, st ? st->text : "passed");
-    tt_status_free(st);
-}
+#include "tests/profiling/compare_fixture.h"
 
 static void compares_profiles(void)
 {
@@ -164,36 +129,6 @@ static void compares_profiles(void)
     free(c);
 }
 
-/* Three steps of each give an interval, and say how seldom it fails; two give one that decides nothing. */
-static void few_steps_are_told(void)
-{
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    struct tt_text text = {0};
-    const char *names[] = {"few-a", "few-b"};
-    for (int n = 3; n >= 1; n--) {
-        for (int k = 0; k < 2; k++) {
-            struct tt_profile p = by_hand(1 + k);
-            for (int i = 0; i < 20; i++) p.samples[i].seconds = i < n ? 10e-3 * (1 + k) * (1 + 0.01 * i) : NAN;
-            save(&p, names[k]);
-        }
-        CHECK_OK(compare("few-a", "few-b", c));
-        const struct tt_range *range = &c->runs[1].range;
-        CHECK(range->low <= 0.5 && range->low > 0.48 && range->high >= 0.5 && range->high < 0.52, "%g to %g",
-              range->low, range->high);
-        tt_compare_text(c, &text);
-        if (n == 3) {
-            CHECK(fabs(range->confidence - 0.9) < 1e-12 && strstr(text.s, "to 0.51 (90 %)"), "%s", text.s);
-            CHECK_FAILS(gate(c, "slower:5%"), "100.0 % more time");
-        } else {
-            CHECK(strstr(text.s, "warning  few-b: few steps were timed"), "%s", text.s);
-            undecided(c, "slower:5%");
-        }
-        tt_text_free(&text);
-        tt_compare_free(c);
-    }
-    free(c);
-}
-
 /* After many steps on random tokens two runs differ; what counts is the step that both took from the same weights. */
 static void only_first_gradients_compare(void)
 {
@@ -225,112 +160,6 @@ static void only_first_gradients_compare(void)
     tt_compare_text(c, &text);
     CHECK(strstr(text.s, "norms of gradients in the first step by at most 100 %"), "%s", text.s);
     tt_text_free(&text);
-    tt_compare_free(c);
-    free(c);
-}
-
-/* What is compared may have been measured beside other work. */
-static void busy_runs_are_told(void)
-{
-    struct tt_profile quiet = by_hand(1), busy = by_hand(1);
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    busy.run.load = 7;
-    save(&quiet, "quiet");
-    save(&busy, "busy");
-    CHECK_OK(compare("quiet", "busy", c));
-    CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine was busy: a load of 7.0") &&
-          !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
-    tt_compare_free(c);
-    busy.run.waited = 0.016; /* the others had ended before it began */
-    save(&busy, "busy");
-    CHECK_OK(compare("quiet", "busy", c));
-    CHECK(!c->runs[1].undecided && (!c->warnings.s || !strstr(c->warnings.s, "busy: when")), "%s", c->warnings.s);
-    tt_compare_free(c);
-    free(c);
-}
-
-/* An interval would exclude 1 though nobody knows which of the two is faster. */
-static void a_busy_machine_gives_no_interval(void)
-{
-    struct tt_profile quiet = by_hand(1), fast = by_hand(0.2), busy = by_hand(1);
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    busy.run.waited = 0.83;
-    save(&quiet, "quiet");
-    save(&fast, "fast");
-    save(&busy, "busy");
-    const char *const first[] = {"quiet", "busy", "busy"}, *const second[] = {"fast", "fast", "busy"};
-    for (int i = 0; i < 3; i++) {
-        struct tt_text text = {0}, json = {0};
-        CHECK_OK(compare(first[i], second[i], c));
-        tt_compare_text(c, &text);
-        tt_compare_json(c, &json);
-        bool undecided = strstr(text.s, "x undecided: busy") && strstr(text.s, "neither gain nor loss") &&
-                         strstr(json.s, "\"undecided\": true") && !strstr(json.s, "\"speedup_low\": 4");
-        CHECK(c->runs[1].undecided == (i > 0) && undecided == (i > 0), "%s", text.s);
-        const char *groups = strstr(text.s, "\ngroup ");
-        CHECK(groups && (strstr(groups, "x?\n") && strstr(groups, "\n?: undecided")) == (i > 0), "%s", text.s);
-        CHECK(!strstr(text.s, "interval of the steps") == (i > 0), "%s", text.s);
-        tt_text_free(&text);
-        tt_text_free(&json);
-        tt_compare_free(c);
-    }
-    free(c);
-}
-
-/* Of two runs that were not in turns, a busy machine can have made either slower. */
-static void a_busy_machine_fails_no_gate(void)
-{
-    struct tt_profile quiet = by_hand(1), slow = by_hand(3), busy = by_hand(3);
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    busy.run.waited = 0.83;
-    save(&quiet, "quiet");
-    save(&slow, "slow");
-    save(&busy, "busy");
-    CHECK_OK(compare("quiet", "slow", c));
-    tt_status st = gate(c, "slower:5%");
-    CHECK(st && st->code == TT_GATE, "%s", st ? st->text : "passed");
-    tt_status_free(st);
-    tt_compare_free(c);
-    CHECK_OK(compare("quiet", "busy", c));
-    undecided(c, "slower:5%");
-    CHECK_OK(gate(c, "slower:300%"));
-    struct tt_text said = {0};
-    tt_status_free(tt_compare_gate(c, "slower:5%", &said));
-    CHECK(strstr(said.s, "more time than quiet, but when busy was measured, the machine was busy"), "%s", said.s);
-    tt_text_free(&said);
-    tt_compare_free(c);
-    CHECK_OK(compare("busy", "quiet", c));
-    undecided(c, "slower:5%");
-    CHECK_OK(gate(c, "slower:200%"));
-    tt_compare_free(c);
-    free(c);
-}
-
-/* Steps that scatter by a fifth: a median that is 6 % off says nothing, and the gate knows. */
-static void noise_is_no_regression(void)
-{
-    struct tt_profile a = by_hand(1), b = by_hand(1.06);
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    for (int i = 0; i < 20; i++) {
-        a.samples[i].seconds = 10e-3 * (0.8 + 0.02 * ((i * 7) % 20));
-        b.samples[i].seconds = 10.6e-3 * (0.8 + 0.02 * ((i * 3) % 20));
-    }
-    save(&a, "a");
-    save(&b, "b");
-    CHECK_OK(compare("a", "b", c));
-    CHECK(c->runs[1].range.low < 1 && c->runs[1].range.high > 1, "%g to %g", c->runs[1].range.low,
-          c->runs[1].range.high);
-    CHECK(c->runs[1].range.confidence >= 0.95);
-    undecided(c, "slower:5%");
-    CHECK_OK(gate(c, "slower:100%"));
-    /* Also beside others: what holds counts more, what passes counts less, and all are said. */
-    struct tt_text said = {0};
-    tt_status st = tt_compare_gate(c, "memory:10%,slower:5%,loss:0.02", &said);
-    CHECK(st && st->code == TT_UNDECIDED);
-    tt_status_free(st);
-    CHECK(strstr(said.s, "memory:10% passed") && strstr(said.s, "slower:5% undecided") &&
-          strstr(said.s, "loss:0.02 passed"), "%s", said.s);
-    tt_text_free(&said);
     tt_compare_free(c);
     free(c);
 }
@@ -514,95 +343,15 @@ static void turns_of_another_file_are_none(void)
     free(c);
 }
 
-/* The softmax is another kernel, and the rest is alike; what it took is `alike` times as long. */
-static struct tt_profile changed(double step, double alike)
-{
-    struct tt_profile p = by_hand(step);
-    strcpy(p.operators[2].name, "flash");
-    for (int i = 0; i < 4; i++)
-        if (i != 2) p.operators[i].share *= alike / step;
-    return p;
-}
-
-/* What both runs have alike shows whether the machine was the same. */
-static void what_is_alike_is_a_control(void)
-{
-    struct tt_profile first = by_hand(1), moved = changed(1.4, 1.6), still = changed(1.4, 1), gains = changed(0.5, 1.6),
-                      other = changed(1.4, 1.6), again = by_hand(1.6);
-    struct tt_comparison *c = calloc(1, sizeof *c);
-    strcpy(other.run.precision, "bf16");
-    save(&first, "first");
-    save(&moved, "moved");
-    save(&still, "still");
-    save(&gains, "gains");
-    save(&other, "other");
-    save(&again, "again");
-
-    CHECK_OK(compare("first", "moved", c));
-    CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3 && fabs(c->runs[1].control.times - 1.6) < 1e-9,
-          "%g", c->runs[1].control.times);
-    CHECK(c->runs[1].range.low < 0.75 && c->runs[1].range.high > 1.1, "%g to %g", c->runs[1].range.low,
-          c->runs[1].range.high);
-    CHECK(strstr(c->warnings.s, "moved: the 3 operators that it has alike with first (kernel, shape and calls) took "
-                                "1.60 times as long, by their shares of the undisturbed steps (60.0 % of 10 ms there, "
-                                "68.6 % of 14 ms here)") && strstr(c->warnings.s, "the interval holds"),
-          "%s", c->warnings.s);
-    undecided(c, "slower:5%");
-    CHECK_FAILS(gate(c, "slower:5%"), "alike took 1.60 times as long");
-    tt_compare_free(c);
-
-    struct tt_profile waited = changed(1.4, 1.6);
-    waited.run.waited = 0.5;
-    save(&waited, "waited");
-    CHECK_OK(compare("first", "waited", c));
-    CHECK(strstr(c->warnings.s, "took 1.60 times") && !strstr(c->warnings.s, "the interval holds"), "there is none: %s",
-          c->warnings.s);
-    tt_compare_free(c);
-
-    CHECK_OK(compare("first", "still", c)); /* only the change is slower */
-    CHECK(!c->runs[1].control.moved && !c->warnings.n && c->runs[1].range.high < 1);
-    CHECK_FAILS(gate(c, "slower:5%"), "40.0 % more time");
-    tt_compare_free(c);
-
-    CHECK_OK(compare("first", "gains", c)); /* faster in spite of it */
-    CHECK(c->runs[1].control.moved && c->runs[1].range.low > 1);
-    CHECK_OK(gate(c, "slower:5%"));
-    tt_compare_free(c);
-
-    CHECK_OK(compare("first", "other", c)); /* other kernels behind the same names */
-    CHECK(isnan(c->runs[1].control.times) && !c->runs[1].control.moved);
-    tt_compare_free(c);
-
-    struct tt_profile one = changed(1, 1), tile = changed(1.4, 1.6);
-    strcpy(tile.run.flash_tile, "8x8");
-    save(&one, "one");
-    save(&tile, "tile");
-    CHECK_OK(compare("one", "tile", c)); /* another tile is another kernel */
-    CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3, "%d", c->runs[1].control.operators);
-    tt_compare_free(c);
-
-    CHECK_OK(compare("first", "again", c)); /* one program: what became slower is what is compared */
-    CHECK(isnan(c->runs[1].control.times) && !c->warnings.n);
-    CHECK_FAILS(gate(c, "slower:5%"), "60.0 % more time");
-    tt_compare_free(c);
-    free(c);
-}
-
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
     TEST(compares_profiles);
-    TEST(noise_is_no_regression);
-    TEST(few_steps_are_told);
-    TEST(busy_runs_are_told);
-    TEST(a_busy_machine_gives_no_interval);
-    TEST(a_busy_machine_fails_no_gate);
     TEST(long_runs_make_small_pages);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);
     TEST(turns_of_another_file_are_none);
-    TEST(what_is_alike_is_a_control);
     TEST(reads_conditions);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();
