@@ -110,6 +110,7 @@ static inline double relative_error(const float *x, const float *y, int64_t n)
         diff += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
         norm += (double)y[i] * (double)y[i];
     }
+    if (!isfinite(diff) || !isfinite(norm)) return INFINITY; /* a NaN is not near anything */
     return norm > 0 ? sqrt(diff / norm) : diff > 0 ? INFINITY : 0;
 }
 
