@@ -6,9 +6,10 @@
                                     --versions flash,flash:bf16,flash:fp8:fp8-scaling=delayed   (one line)
 
 A step is forward, backward, clipping by the global norm and AdamW over fp32 weights. The programs take turns, each in a
-process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. "ms" is the
-median over the rounds of each round's median, "from ... to" the range of these, "peak MiB" what the program's own
-allocator counted. The last column is the best peer's time over this program's.
+process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. Peers compile
+once, all at the same time before the first turn, and then wait with their models in the GPU's memory, which must hold
+them all. "ms" is the median over the rounds of each round's median, "from ... to" the range of these, "peak MiB" what
+the program's own allocator counted. The last column is the best peer's time over this program's.
 
 PyTorch is written as fast as it ordinarily gets: fused QKV and gate/up, SDPA attention, autocast for bf16, AdamW with
 fused=True. Each of --modes runs with each of --attention (sdpa leaves the choice to PyTorch), and the fastest counts:
@@ -21,6 +22,7 @@ fused=True. Each of --modes runs with each of --attention (sdpa leaves the choic
 Which attention kernels PyTorch ran is seen by its profiler in one more step, and printed.
 """
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -28,6 +30,7 @@ import statistics
 import sys
 import time
 
+import turns
 from cpu_step import SHAPE, check_same_model, fastest_adamw, make_model, run_json
 
 SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab, S, B
@@ -112,39 +115,44 @@ def torch_step(mode, shape, args):
     return captured(step, optimizer) if mode == "capture" else step, model, kind
 
 
-def torch_times(mode, shape, args):
-    import contextlib
+def serve_torch(mode, shape, args):
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     backend = ATTENTION[args.attention]
-    times = []
-    with sdpa_kernel(getattr(SDPBackend, backend)) if backend else contextlib.nullcontext():
-        step, model, kind = torch_step(mode, shape, args)
-        for i in range(args.warmup + args.repeats):
+
+    def blocks():
+        times = []
+        for _ in range(args.warmup + args.repeats):
             torch.cuda.synchronize()
             begin = time.perf_counter()
             for _ in range(BLOCK):
                 loss = step()
             torch.cuda.synchronize()
             times.append((time.perf_counter() - begin) * 1e3 / BLOCK)
+        return dict(ms=times[args.warmup:], loss=loss.item(), peak_bytes=peak)
+
+    with sdpa_kernel(getattr(SDPBackend, backend)) if backend else contextlib.nullcontext():
+        step, model, kind = torch_step(mode, shape, args)
+        for _ in range(BLOCK):
+            step()
+        torch.cuda.synchronize()
         peak = torch.cuda.max_memory_allocated()
-        kernels = attention_kernels(step)
-    return dict(ms=times[args.warmup:], loss=loss.item(), torch=torch.__version__, adamw=kind, kernels=kernels,
-                peak_bytes=peak, params=sum(p.numel() for p in model.parameters()), device=torch.cuda.get_device_name())
+        turns.serve(blocks, torch=torch.__version__, adamw=kind, kernels=attention_kernels(step),
+                    params=sum(p.numel() for p in model.parameters()), device=torch.cuda.get_device_name())
 
 
 # ---- taking turns ----
 
-def run_torch(mode, attention, size, args):
-    return run_json([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
-                     args.precision, "--attention", attention, "--warmup", str(args.warmup),
-                     "--repeats", str(args.repeats)], os.environ)
+def start_torch(mode, attention, size, args):
+    return turns.Peer([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
+                       args.precision, "--attention", attention, "--warmup", str(args.warmup),
+                       "--repeats", str(args.repeats)], os.environ)
 
 
-def run_jax(shape, args):
+def start_jax(shape, args):
     here = os.path.dirname(os.path.abspath(__file__))
-    return run_json([sys.executable, os.path.join(here, "jax_step.py"), ",".join(map(str, shape)), str(args.warmup),
-                     str(args.repeats)], dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false"))
+    return turns.Peer([sys.executable, os.path.join(here, "jax_step.py"), ",".join(map(str, shape)), str(args.warmup),
+                       str(args.repeats)], dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false"))
 
 
 def run_tt(version, size, args):
@@ -156,22 +164,20 @@ def run_tt(version, size, args):
     return dict(row, ms=[row["median_ms"]], peak_bytes=row["peak_memory_bytes"])
 
 
-def programs(size, shape, args):
-    """{name: a function that measures it once}"""
-    found = {f"PyTorch {mode} {attention}": lambda mode=mode, attention=attention: run_torch(mode, attention, size, args)
+def start_peers(size, shape, args):
+    """{name: a peer that compiles, or waits for its turn}"""
+    found = {f"PyTorch {mode} {attention}": start_torch(mode, attention, size, args)
              for mode in args.modes.split(",") if mode for attention in args.attention.split(",")}
     if args.precision == "bf16" and args.jax and importlib.util.find_spec("jax"):
-        found["JAX"] = lambda: run_jax(shape, args)
-    for version in args.versions.split(","):
-        found["tt " + version] = lambda version=version: run_tt(version, size, args)
+        found["JAX"] = start_jax(shape, args)
     return found
 
 
-def measure(size, shape, args):
-    """{name: results of its rounds}"""
+def take_turns(programs, size, args):
+    """{name: results of its rounds}; a program that fails once has no further turn and no result"""
     results, broken = {}, set()
-    for _ in range(args.rounds):
-        for name, program in programs(size, shape, args).items():
+    for done in range(args.rounds):
+        for name, program in programs.items():
             if name in broken:
                 continue
             try:
@@ -180,6 +186,25 @@ def measure(size, shape, args):
                 print(f"{size}: {name} does not run here: {error}", file=sys.stderr)
                 broken.add(name)
                 results.pop(name, None)
+        middle = ", ".join(f"{name} {statistics.median(r[-1]['ms']):.3f}" for name, r in results.items())
+        print(f"{size}: round {done + 1} of {args.rounds}: {middle or 'nothing'}", file=sys.stderr, flush=True)
+    return results
+
+
+def measure(size, shape, args):
+    """({name: results of its rounds}, what PyTorch says of itself)"""
+    peers = start_peers(size, shape, args)
+    try:
+        programs = {name: peer.measure for name, peer in peers.items()}
+        for version in args.versions.split(","):
+            programs["tt " + version] = lambda version=version: run_tt(version, size, args)
+        for peer in peers.values():
+            with contextlib.suppress(RuntimeError):
+                peer.wait_ready()  # nobody measures while another compiles; why one cannot is told at its turn
+        results = take_turns(programs, size, args)
+    finally:
+        for peer in peers.values():
+            peer.close()
     about = next((r[0] for name, r in results.items() if name.startswith("PyTorch")), None)
     for name, rounds in results.items():
         if about and name.startswith("tt"):
@@ -240,7 +265,7 @@ def parse():
 def main():
     args = parse()
     if args.worker:
-        print(json.dumps(torch_times(args.worker, SIZES[args.sizes], args)))
+        serve_torch(args.worker, SIZES[args.sizes], args)
         return
     rows = []
     for size in args.sizes.split(","):

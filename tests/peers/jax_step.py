@@ -1,9 +1,8 @@
 """The same training step in JAX, for gpu_step.py: bf16 over fp32 weights, cuDNN's attention, one jitted function that
-owns its arguments, AdamW by hand since optax is not everywhere. Prints its times as JSON.
+owns its arguments, AdamW by hand since optax is not everywhere. Serves its times, as turns.py says.
 
     python3 tests/peers/jax_step.py hidden,layers,heads,kv,ffn,vocab,seq,batch WARMUP REPEATS
 """
-import json
 import sys
 import time
 
@@ -12,6 +11,8 @@ if len(sys.argv) != 4:
 
 import jax
 import jax.numpy as jnp
+
+import turns
 
 
 def make_params(key, shape):
@@ -81,16 +82,24 @@ def main():
     ms, vs = jax.tree.map(jnp.zeros_like, params), jax.tree.map(jnp.zeros_like, params)
     tokens = jax.random.randint(jax.random.PRNGKey(1), (shape[7], shape[6] + 1), 0, shape[5])
     x, y = tokens[:, :-1], tokens[:, 1:]
-    step, times, per = make_step(shape), [], 10
-    for i in range(warmup + repeats):
+    step, state, done = make_step(shape), (params, ms, vs), 0
+
+    def block(per=10):
+        nonlocal state, done
         begin = time.perf_counter()
-        for t in range(per):
-            loss, params, ms, vs = step(params, ms, vs, 1.0 * (i * per + t + 1), x, y)
+        for _ in range(per):
+            done += 1
+            loss, *state = step(*state, 1.0 * done, x, y)
         loss.block_until_ready()
-        times.append((time.perf_counter() - begin) * 1e3 / per)
-    peak = jax.devices()[0].memory_stats() or {}
-    print(json.dumps(dict(ms=times[warmup:], loss=float(loss), jax=jax.__version__,
-                          peak_bytes=peak.get("peak_bytes_in_use", 0))))
+        return (time.perf_counter() - begin) * 1e3 / per, loss
+
+    def blocks():
+        times, losses = zip(*(block() for _ in range(warmup + repeats)))
+        peak = jax.devices()[0].memory_stats() or {}
+        return dict(ms=times[warmup:], loss=float(losses[-1]), peak_bytes=peak.get("peak_bytes_in_use", 0))
+
+    block()
+    turns.serve(blocks, jax=jax.__version__)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,40 @@ run 2 "at least 1" python3 "$peers/generate_torch.py" --rounds 0
 run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
 run 1 "./nowhere is not there" bash "$peers/fp8.sh" ./nowhere
 
+# ---- programs that stay and take turns ----
+cat >worker.py <<'PYTHON'
+import sys
+import turns
+count = 0
+def measure():
+    global count
+    count += 1
+    if count > int(sys.argv[2]):
+        sys.exit(f"{sys.argv[1]} had enough")
+    return dict(ms=count)
+print("a compiler talks")
+turns.serve(measure, name=sys.argv[1])
+PYTHON
+cat >turns_test.py <<'PYTHON'
+import os, sys
+import turns
+env = dict(os.environ)
+a, b = (turns.Peer([sys.executable, "worker.py", name, count], env) for name, count in (("a", "9"), ("b", "1")))
+for peer in a, b:
+    peer.wait_ready()
+print([peer.measure() for peer in (a, b)], a.measure()["ms"])
+for _ in range(2):  # as it dies, and when it is gone
+    try:
+        print("never", b.measure())
+    except RuntimeError as error:
+        print(error)
+for peer in a, b:
+    peer.close()
+PYTHON
+run 0 "[{'name': 'a', 'ms': 1}, {'name': 'b', 'ms': 1}] 2" env PYTHONPATH="$peers" timeout 60 python3 turns_test.py
+checks=$((checks + 1))
+[ "$(grep -cF "worker.py exited 1: b had enough" out)" = 2 ] || fail "a peer that is gone does not tell why at each turn: $(cat out)"
+
 # ---- the arguments of attention, as Python and as C see them ----
 fields() { # fields python|c
     PYTHONPATH=$peers python3 - "$1" <<'PYTHON'
