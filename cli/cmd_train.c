@@ -205,7 +205,7 @@ static void announce(struct training *t)
         printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
                (long long)t->c->num_steps);
     if (t->session.new_scales)
-        puts("note    the checkpoint has no history of magnitudes for --fp8-scaling delayed: it begins anew, with "
+        puts("note    with these weights comes no history of magnitudes for --fp8-scaling delayed: it begins anew, with "
              "estimated scales in the first step");
     if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)

@@ -21,14 +21,14 @@ int64_t tt_scales_floats(const struct tt_model *m)
     return (TT_FP8_APART + TT_FP8_HISTORY + m->params.ranks) * tt_scales_count(&m->config);
 }
 
-/* A largest magnitude that hardly any tensor exceeds at first. E4M3 has 17 powers of two below it and E5M2 32, so it
- * may be far too large. Inputs of products are results of norms and of what follows; every gradient comes from those
- * of the logits, which are at most 1 over the tokens of a step. */
+/* A largest magnitude that hardly any tensor exceeds, trained ones neither: what is beyond is cut off. E4M3 has 17
+ * powers of two below it and E5M2 32, so it may be far too large. Inputs of products are results of norms and of what
+ * follows; every gradient comes from those of the logits, which are at most 1 over the tokens of a step. */
 static float estimate(const struct tt_model *m, enum tt_factor factor)
 {
     const struct tt_config *c = &m->config;
     float tokens = (float)(c->batch_size * c->seq_len * c->grad_accum * m->params.ranks);
-    return factor == TT_FACTOR_INPUT ? 16 : factor == TT_FACTOR_WEIGHTS ? 1 : 16 / tokens;
+    return factor == TT_FACTOR_INPUT ? 256 : factor == TT_FACTOR_WEIGHTS ? 8 : 16 / tokens;
 }
 
 tt_status tt_scales_begin(const struct tt_model *m, struct tt_engine *e, const float *kept)

@@ -273,6 +273,7 @@ static tt_status load(struct tt_session *s, const char *path, int n, struct tt_p
     if (!st) st = tt_checkpoint_load(path, &c);
     for (int i = 0; i < n && !st; i++) st = upload(s, which[i], host[i]);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
+    if (!progress) s->new_scales = s->engine.bytes[TT_X_SCALES] > 0;
     if (!st) st = progress ? go_on(s, &c, progress) : begin(s, NULL, NULL);
     free(c.updates);
     free(c.scales);

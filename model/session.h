@@ -17,7 +17,7 @@ struct tt_session {
     struct tt_plan *between;     /* of a step between two choices of --update-every, not bound; NULL: there are none */
     struct tt_between interval; /* such steps */
     bool shares_memory;          /* with the host */
-    bool new_scales;             /* delayed ones, of which the checkpoint it goes on from has no history */
+    bool new_scales;             /* delayed ones, of which what its weights come from has no history */
 };
 
 /* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */

@@ -31,8 +31,9 @@ done
 expect 0 "floor" "$TT" train $tiny --precision fp8 --num-steps 24 --save-interval 19 --out present
 [ ! -e present/step-00000024/scales.safetensors ] || fail "scales of the present were saved"
 rm -rf present/step-00000024
-expect 0 "has no history of magnitudes for --fp8-scaling delayed: it begins anew" "$TT" train --resume auto --fp8-scaling delayed --out present
+expect 0 "no history of magnitudes for --fp8-scaling delayed: it begins anew" "$TT" train --resume auto --fp8-scaling delayed --out present
 [ -s present/step-00000024/scales.safetensors ] || fail "a history that began anew was not saved"
+expect 0 "no history of magnitudes for --fp8-scaling delayed: it begins anew" "$TT" train $fp8 --init-from present --num-steps 1 --out anew
 expect 0 "resume" "$TT" train --resume auto --fp8-scaling tensor --out changed
 [ ! -e changed/step-00000024/scales.safetensors ] || fail "scales were saved that nothing uses"
 expect 0 "resume" "$TT" train --resume without --precision fp32 --out elsewhere
