@@ -206,3 +206,8 @@ const struct tt_chip *tt_chip_of(const char *device, int units)
     }
     return NULL;
 }
+
+bool tt_chip_fp8_rows(const struct tt_chip *chip)
+{
+    return chip->matrix[TT_PREC_FP8] > 0 && (!strcmp(chip->arch, "sm_90") || !strncmp(chip->arch, "gfx", 3));
+}

@@ -35,4 +35,8 @@ const struct tt_chip *tt_chip_find(const char *name);
  * checked). NULL if it is unknown or only a partition of a chip. */
 const struct tt_chip *tt_chip_of(const char *device, int units);
 
+/* Whether a library multiplies 8-bit numbers with a scale for each row there: cuBLASLt on sm_90 alone, hipBLASLt
+ * wherever there are 8-bit products. */
+bool tt_chip_fp8_rows(const struct tt_chip *chip);
+
 #endif

@@ -120,6 +120,7 @@ static tt_status all_sizes(struct generate_bench *b)
     tt_json_begin(&b->json, "results", '[');
     if (!b->o->c.json) {
         tt_print_device(&b->backend);
+        tt_say_generated_in(b->o->c.precision, b->info.has[TT_PREC_BF16], stdout);
         printf("%-10s %6s %14s %9s %12s %9s %9s%s\n", "size", "rows", "prompt tok/s", "ms/step", "tokens/s", "GB/step",
                "GB/s", b->info.peak_bandwidth > 0 ? "  sheet%" : "");
     }

@@ -52,6 +52,7 @@ struct audit {
     double floor; /* differences are not taken against a smaller norm */
     int missing, different;
     char note[160]; /* what one of the two does not compute as asked for */
+    char note_fp8[160]; /* which products in fp8 are none */
 };
 
 static int precision_of(const char *word) /* -1: it is none */
@@ -116,6 +117,7 @@ static tt_status run_as(struct audit *a, enum tt_version version, enum tt_precis
     if (!st && plain) st = tt_open_backend(c, &a->plain);
     if (!st) st = step_of(&s, plain ? &a->plain : &a->backend, c, out);
     if (!st && !a->note[0]) tt_model_note(s.model, a->note);
+    if (!st && !a->note_fp8[0]) tt_fp8_note(s.model, a->note_fp8);
     tt_session_close(&s);
     return st;
 }
@@ -230,6 +232,7 @@ static void print_layers(const struct audit *a)
 static void print_summary(const struct audit *a)
 {
     if (a->note[0]) printf("note    %s\n", a->note);
+    if (a->note_fp8[0]) printf("note    %s\n", a->note_fp8);
     printf("loss    %.6f\n", a->grads.loss);
     printf("grads   %d of %d tensors have a gradient\n", a->grads.n - a->missing, a->grads.n);
     if (a->compares)

@@ -239,6 +239,7 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
     TT_TRY(run_batches(g));
+    if (!c->json && !c->quiet) tt_say_generated_in(c->precision, !g->session.model->no_bf16, stderr);
     if (!c->json && !c->quiet) print_speed(g);
     return tt_stop_signal() ? tt_fail(TT_INTERRUPTED, "stopped by a signal after %lld tokens", (long long)g->tokens)
                             : TT_OK;

@@ -177,6 +177,10 @@ static void announce_changes(const struct training *t)
     if (now->precision != then->precision)
         printf("note    --precision was %s until this step, and is %s from here on\n",
                tt_precision_names[then->precision], tt_precision_names[now->precision]);
+    bool fp8 = now->precision == TT_PREC_FP8 && then->precision == TT_PREC_FP8;
+    if (fp8 && strcmp(tt_fp8_words(now), tt_fp8_words(then)))
+        printf("note    --fp8 and its scaling were %s until this step, and are %s from here on\n", tt_fp8_words(then),
+               tt_fp8_words(now));
     if (now->seed != then->seed)
         printf("note    --seed was %lld until this step, and is %lld from here on: data come in another order, some "
                "of them again\n", (long long)then->seed, (long long)now->seed);
@@ -205,8 +209,8 @@ static void announce(struct training *t)
         printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
                (long long)t->c->num_steps);
     if (t->session.new_scales)
-        puts("note    with these weights comes no history of magnitudes for --fp8-scaling delayed: it begins anew, with "
-             "estimated scales in the first step");
+        puts("note    with these weights comes no history of magnitudes for --fp8-scaling delayed: it begins anew, "
+             "with estimated scales in the first step");
     if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");

@@ -58,6 +58,15 @@ void tt_print_model(const struct tt_session *s)
                c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, flops, memory);
     tt_model_note(s->model, note);
     if (note[0]) printf("note    %s\n", note);
+    tt_fp8_note(s->model, note);
+    if (note[0]) printf("note    %s\n", note);
+}
+
+void tt_say_generated_in(enum tt_precision precision, bool bf16, FILE *to)
+{
+    if (precision != TT_PREC_FP8) return;
+    fprintf(to, "note    text is generated without 8-bit factors: --precision fp8 computes as %s here\n",
+            bf16 ? "bf16" : "fp32");
 }
 
 /* "step-00000100", also damaged or half written; not "step-by-step.md". */

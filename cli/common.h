@@ -2,6 +2,8 @@
 #ifndef TT_COMMON_H
 #define TT_COMMON_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 #include "core/base/format.h"
 #include "core/train/open.h"
@@ -17,6 +19,8 @@ void tt_describe_device(const struct tt_backend *b, char *out, size_t size);
 void tt_describe_model(const struct tt_session *s, char *out, size_t size);
 void tt_print_device(const struct tt_backend *b);
 void tt_print_model(const struct tt_session *s);
+/* In place of fp8, on a device with bf16 or without. */
+void tt_say_generated_in(enum tt_precision precision, bool bf16, FILE *to);
 
 /* Whether a folder that is there holds a training run. */
 tt_status tt_find_run(const char *folder, bool *found);

@@ -70,6 +70,7 @@ struct tt_diagnosis {
     double checkpoint_bytes, disk_need, disk_free; /* disk_free < 0: not known */
     int64_t parameters;
     char note[160]; /* what the device does not compute as asked for */
+    char note_fp8[160]; /* which products in fp8 are none */
     double epochs; /* 0: endless data */
 
     struct tt_timing step;

@@ -130,7 +130,8 @@ static double samples(const struct outlook *f, int size)
 
 static bool computes(const struct outlook *f, const struct card *c)
 {
-    return c->chip && c->chip->matrix[f->c->precision] > 0;
+    bool rows = f->c->fp8_scaling != TT_SCALING_ROW || (c->chip && tt_chip_fp8_rows(c->chip));
+    return c->chip && c->chip->matrix[f->c->precision] > 0 && rows;
 }
 
 static tt_status memory_of(const struct outlook *f, int64_t batch, double *out)
@@ -225,7 +226,9 @@ static void print_card(const struct outlook *f, const struct card *c)
     }
     printf(" %8lld %11s %5s", (long long)c->most, takes, f->c->batch_size <= c->most ? "yes" : "no");
     if (c->best < 0) {
-        if (c->chip) printf("   it has no %s", tt_precision_names[f->c->precision]);
+        if (c->chip)
+            printf("   it has no %s%s", tt_precision_names[f->c->precision],
+                   c->chip->matrix[f->c->precision] > 0 ? " with scales of rows" : "");
         putchar('\n');
         return;
     }

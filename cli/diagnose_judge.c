@@ -130,6 +130,7 @@ static void judge_data(struct tt_diagnosis *d)
 void tt_diagnose_judge_sizes(struct tt_diagnosis *d)
 {
     if (d->note[0]) find(d, TT_ADVICE, "smaller heads: a larger --num-heads", "%s", d->note);
+    if (d->note_fp8[0]) find(d, TT_ADVICE, "sizes that are multiples of 16", "%s", d->note_fp8);
     judge_memory(d);
     judge_others(d);
     judge_pinned(d);

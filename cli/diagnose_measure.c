@@ -54,6 +54,7 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
         d->need = (double)tt_engine_total(&s.engine);
         d->parameters = tt_model_param_count(s.model);
         tt_model_note(s.model, d->note);
+        tt_fp8_note(s.model, d->note_fp8);
         double tokens = (double)(c->batch_size * (c->seq_len + 1)) * sizeof(int32_t);
         d->pinned = tokens * (double)(c->grad_accum * TT_FEED_BUFFERS + 1) + (double)s.engine.bytes[TT_X_RING];
     }

@@ -67,6 +67,9 @@ static tt_status predict(const struct forecast *a, const char *text, struct entr
     if (!peak_of(e))
         return tt_fail(TT_USAGE, "--predict %s: the %s has no %s; choose another --precision", text, e->on.chip->title,
                        tt_precision_names[e->o.c.precision]);
+    if (e->o.c.fp8_scaling == TT_SCALING_ROW && !tt_chip_fp8_rows(e->on.chip))
+        return tt_fail(TT_USAGE, "--predict %s: no library has 8-bit products with scales of rows for the %s; use "
+                       "--fp8-scaling tensor or delayed", text, e->on.chip->title);
     TT_TRY(tt_paper_plan(&e->o.c, &e->paper));
     return tt_predict(e->paper.plan, e->o.c.precision, e->on.chip, (struct tt_ring){tt_cluster_rate(&e->on), 0},
                       &e->p);
@@ -264,6 +267,8 @@ static void print_text(const struct forecast *a)
            (long long)c->seq_len, first->paper.cost.total.count, flops, bytes, memory);
     if (any_several(a)) printf(" on each GPU of %s", first->on.name);
     putchar('\n');
+    if (note[0]) printf("note    %s\n", note);
+    tt_fp8_note(first->paper.model, note);
     if (note[0]) printf("note    %s\n", note);
     putchar('\n');
     print_chips(a);

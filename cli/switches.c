@@ -5,11 +5,21 @@
 
 #include "core/base/fp8.h"
 
-static int products_in_fp8(const struct tt_plan *p)
+/* "fp8 factors in 28 of 30 matrix products" */
+static void print_fp8(const struct tt_model *m, const struct tt_plan *step)
 {
-    int n = 0;
-    for (int i = 0; p && i < p->count; i++) n += p->ops[i].kind == TT_OP_GEMM && tt_is_fp8(p->ops[i].args.gemm.type_a);
-    return n;
+    static const char *const scales[] = {[TT_SCALING_TENSOR] = "",
+                                         [TT_SCALING_DELAYED] = "; scales from magnitudes of the last 16 steps",
+                                         [TT_SCALING_ROW] = "; a scale for each row of a factor"};
+    int in_fp8 = 0, all = 0;
+    for (int i = 0; i < step->count; i++) {
+        const struct tt_op *op = &step->ops[i];
+        all += op->kind == TT_OP_GEMM;
+        in_fp8 += op->kind == TT_OP_GEMM && tt_is_fp8(op->args.gemm.type_a);
+    }
+    printf("math    fp8 factors in %d of %d matrix products, %s for the rest%s%s\n", in_fp8, all,
+           m->no_bf16 ? "fp32" : "bf16", m->no_bf16 ? "" : ", with fp32 for sums, weights and moments",
+           scales[m->config.fp8_scaling]);
 }
 
 static void print_math(const struct tt_model *m, const struct tt_plan *step)
@@ -20,15 +30,9 @@ static void print_math(const struct tt_model *m, const struct tt_plan *step)
     if (m->config.precision == TT_PREC_BF16) words = "bf16, with fp32 for sums, weights and moments";
     if (m->config.precision == TT_PREC_FP16) words = "fp16 with a scaled loss, and fp32 for sums, weights and moments";
     if (m->config.precision == TT_PREC_FP8)
-        words = m->no_bf16 ? "fp8 factors in products, fp32 for the rest"
-                           : "fp8 factors in products, bf16 for the rest, with fp32 for sums, weights and moments";
-    static const char *const scales[] = {[TT_SCALING_TENSOR] = "",
-                                         [TT_SCALING_DELAYED] = "; scales from magnitudes of the last 16 steps",
-                                         [TT_SCALING_ROW] = "; a scale for each row of a factor"};
-    printf("math    %s%s\n", words, scales[m->config.fp8_scaling]);
-    if (m->config.precision == TT_PREC_FP8 && !products_in_fp8(step))
-        printf("note    no product has 8-bit factors: their sizes, among them batch-size times seq-len, hidden-dim and "
-               "ffn-dim, must be multiples of 16\n");
+        print_fp8(m, step);
+    else
+        printf("math    %s\n", words);
 }
 
 static void print_optimizer(const struct tt_model *m)

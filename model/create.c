@@ -71,6 +71,24 @@ void tt_model_note(const struct tt_model *m, char out[160])
     if (m->flash_refused) tt_flash_refused_note(m->head_dim, out);
 }
 
+/* As bundle_in_fp8 decides for each product. */
+void tt_fp8_note(const struct tt_model *m, char out[160])
+{
+    const struct tt_config *c = &m->config;
+    int64_t every = c->batch_size * c->seq_len | c->hidden_dim;
+    bool any = !(every % 16) && (!(c->num_heads * m->head_dim % 16) || !(c->ffn_dim % 16));
+    int64_t chunk = m->fuse[TT_FUSE_HEAD] && c->head_chunk < c->batch_size * c->seq_len ? c->head_chunk : 0;
+    bool head = !(every % 16) && !((c->vocab_size | chunk) % 16), all = c->fp8 == TT_FP8_ALL;
+    out[0] = 0;
+    if (c->precision != TT_PREC_FP8) return;
+    if (!any && !(all && head))
+        snprintf(out, 160, "no product has 8-bit factors: their sizes, among them batch-size times seq-len, hidden-dim "
+                 "and ffn-dim, must be multiples of 16");
+    else if (all && !head)
+        snprintf(out, 160, "not all products of the head have 8-bit factors: vocab-size and head-chunk must be "
+                 "multiples of 16");
+}
+
 struct init {
     float *weights; /* of the tensor */
     int64_t first;  /* of these, where this begins */

@@ -39,6 +39,8 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device);
 void tt_model_note(const struct tt_model *m, char out[160]);
 /* The same for heads of that size in a profile. */
 void tt_flash_refused_note(int64_t head_dim, char out[160]);
+/* Of a run in fp8, what has no 8-bit factors though they are asked for, in words; "" when nothing is. */
+void tt_fp8_note(const struct tt_model *m, char out[160]);
 
 /* N(0, init_std) for matrices, 1 for norms, 0 for biases; the same for a seed on every backend and in every version. */
 void tt_model_init_weights(const struct tt_model *m, float *weights);

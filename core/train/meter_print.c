@@ -70,8 +70,8 @@ void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e)
     tt_meter_clear(m);
     printf("step %5lld/%lld%s  loss %s  norm %.3f  lr %.2e%s  %8.0f tok/s%s%s%s  eta %s\n", (long long)e->step,
            (long long)m->config->num_steps, epoch_text(m, e->step, epoch), tt_loss_text(m->loss, loss),
-           (double)e->grad_norm, (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples),
-           busy[0] ? "  " : "", busy, left);
+           fabs((double)e->grad_norm), (double)e->lr, scale_text(m, scale), m->recent,
+           samples_text(m, m->recent, samples), busy[0] ? "  " : "", busy, left);
     fflush(stdout);
 }
 

@@ -144,7 +144,7 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                      {"data", a->data, b->data, false},
                      {"flash-tile", a->flash_tile, b->flash_tile, true},
                      {"documents", a->documents, b->documents, false},
-                     {"fp8", a->fp8, b->fp8, false},
+                     {"fp8", a->fp8, b->fp8, strcmp(a->precision, b->precision) != 0},
                      {"update", a->update, b->update, false},
                      {"rope-scaling", a->rope_scaling, b->rope_scaling, true},
                      {"own-kernel", a->own_kernel, b->own_kernel, true}};

@@ -32,8 +32,8 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     html_fact(t, "kernels a step", line);
     html_fact(t, "device", r->device);
     html_fact(t, "library", r->library);
-    snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
-             r->graph ? ", as a graph" : "");
+    snprintf(line, sizeof line, "%s%s%s, %s%s%s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
+             r->fp8[0] ? " " : "", r->fp8, r->graph ? ", as a graph" : "");
     if (r->version[0]) html_fact(t, "version", line);
     if (r->update[0] && strcmp(r->update, "all")) html_fact(t, "update", r->update);
     snprintf(line, sizeof line,

@@ -101,7 +101,7 @@ static void head(struct tt_text *t, const struct tt_profile *p)
         return;
     }
     tt_text_puts(t, "# Profile: ");
-    tt_md_printf(t, "%s, %s, %s", r->preset, r->version, r->precision);
+    tt_md_printf(t, "%s, %s, %s%s%s", r->preset, r->version, r->precision, r->fp8[0] ? " " : "", r->fp8);
     tt_text_puts(t, "\n\n");
     tt_md_printf(t, "%s (%s), %s; tt %s with backend %s, %s.", r->device, r->arch, r->library, r->tt, r->backend,
                  r->created);

@@ -40,6 +40,26 @@ expect 0 "resume" "$TT" train --resume without --precision fp32 --out elsewhere
 grep -q "fp8-scaling: delayed" elsewhere/step-00000024/checkpoint.json && fail "an option of fp8 stayed without it"
 passed "scales of a history, over a break"
 
+# ---- what is not in 8 bits is said ----
+small="--num-layers 1 --hidden-dim 32 --num-heads 2 --ffn-dim 64 --batch-size 2 --seq-len 16 --precision fp8"
+odd="--num-layers 1 --hidden-dim 36 --num-heads 2 --ffn-dim 100 --batch-size 2 --seq-len 16 --precision fp8"
+expect 0 "fp8 factors in 12 of " "$TT" train $small --fp8 linear --data random --vocab-size 64 --num-steps 1 --out counted
+expect 0 "fp8 factors in 15 of " "$TT" train $small --fp8 all --data random --vocab-size 64 --num-steps 1 --out counted-all
+expect 0 "not all products of the head have 8-bit factors" "$TT" train $small --fp8 all --data random --vocab-size 50 --num-steps 1 --out odd-head
+grep -q "fp8 factors in 12 of " out || fail "a head of 50 words is counted as one in 8 bits"
+expect 0 "not all products of the head have 8-bit factors" "$TT" info $small --fp8 all --vocab-size 64 --head-chunk 20
+grep -q "note" out || fail "no note"
+for command in "info" "check grads --against fp32" "diagnose --quick" "info --predict h200"; do
+    expect 0 "no product has 8-bit factors" "$TT" $command $odd
+done
+expect 2 "no library has 8-bit products with scales of rows for the" "$TT" info $small --fp8-scaling row --predict b200
+expect 0 "predicted ms" "$TT" info $small --fp8-scaling row --predict h200,mi300x
+expect 0 "it has no fp8 with scales of rows" "$TT" diagnose $small --fp8-scaling row --for 4090
+expect 0 "were linear until this step, and are all delayed from here on" "$TT" train --resume counted --fp8 all --fp8-scaling delayed --num-steps 2 --out counted-on
+expect 0 "text is generated without 8-bit factors" "$TT" generate counted --precision fp8 --max-tokens 3
+expect 0 "text is generated without 8-bit factors" "$TT" bench --generate 1 --sizes default --prompt-tokens 4 --new-tokens 3 --precision fp8
+passed "what is not in 8 bits"
+
 # ---- scales of rows: nothing of them is kept, so with a break as without ----
 if "$TT" train $tiny --precision fp8 --fp8-scaling row --num-steps 12 --out rows >out 2>err; then
     grep -q "a scale for each row" out || fail "scales of rows are not named"

@@ -332,6 +332,29 @@ static void odd_sizes_are_left_alone(void)
     check_same(&odd, &without, NULL, "odd sizes");
 }
 
+/* The note tells of a plan without 8-bit products, and of no other, whichever size is odd. */
+static void notes_are_of_the_plan(void)
+{
+    for (int odd = 0; odd < 32; odd++) {
+        struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+        struct tt_session s;
+        char note[160];
+        int products = 0;
+        c.fp8 = odd & 16 ? TT_FP8_ALL : TT_FP8_LINEAR;
+        if (odd & 1) c.batch_size = 1, c.seq_len = 17;
+        if (odd & 2) c.ffn_dim += 4;
+        if (odd & 4) c.vocab_size += 1;
+        if (odd & 8) c.hidden_dim = 4 * c.num_heads;
+        CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN));
+        for (int i = 0; i < s.step->count; i++)
+            products += s.step->ops[i].kind == TT_OP_GEMM && tt_is_fp8(s.step->ops[i].args.gemm.type_a);
+        tt_fp8_note(s.model, note);
+        CHECK(!strncmp(note, "no product", 10) == !products, "%d: %d products, \"%s\"", odd, products, note);
+        if (products) CHECK(!note[0] == !(odd & 16 && odd & 4), "%d: \"%s\"", odd, note);
+        tt_session_close(&s);
+    }
+}
+
 /* A step that is not finite is seen as such, and not saturated away. */
 static void infinities_are_not_hidden(void)
 {
@@ -564,6 +587,7 @@ int main(void)
         TEST(rows_are_refused);
         TEST(same_bits);
         TEST(odd_sizes_are_left_alone);
+        TEST(notes_are_of_the_plan);
         TEST(infinities_are_not_hidden);
         TEST(histories_are_kept);
         TEST(sudden_magnitudes_are_met);
