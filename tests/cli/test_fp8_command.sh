@@ -49,9 +49,11 @@ expect 0 "not all products of the head have 8-bit factors" "$TT" train $small --
 grep -q "fp8 factors in 12 of " out || fail "a head of 50 words is counted as one in 8 bits"
 expect 0 "not all products of the head have 8-bit factors" "$TT" info $small --fp8 all --vocab-size 64 --head-chunk 20
 grep -q "note" out || fail "no note"
-for command in "info" "check grads --against fp32" "diagnose --quick" "info --predict h200"; do
+for command in "info" "check grads --against fp32" "info --predict h200"; do
     expect 0 "no product has 8-bit factors" "$TT" $command $odd
 done
+"$TT" diagnose --quick $odd >out 2>err # which may warn of a busy machine
+grep -q "no product has 8-bit factors" out || fail "diagnose does not tell that nothing is in 8 bits"
 expect 2 "no library has 8-bit products with scales of rows for the" "$TT" info $small --fp8-scaling row --predict b200
 expect 0 "predicted ms" "$TT" info $small --fp8-scaling row --predict h200,mi300x
 expect 0 "it has no fp8 with scales of rows" "$TT" diagnose $small --fp8-scaling row --for 4090
