@@ -132,7 +132,8 @@ struct tt_flash_args {
     enum tt_dtype dtype;
     const void *q, *k, *v;
     void *o;
-    float *lse; /* (B, H, S) */
+    float *lse;  /* (B, H, S) */
+    float *amax; /* of o (kernels_fp8.h), or NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
@@ -149,6 +150,7 @@ struct tt_flash_backward_args {
     const float *lse, *cos, *sin;
     float *delta;
     void *dq, *dk, *dv;
+    float *amax; /* of dq, dk and dv together, or NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */

@@ -79,6 +79,7 @@ struct attention_acts {
     void *prob;                /* (B, H, S, S) */
     float *lse;                /* (B, H, S), flash */
     void *o;                   /* (T, H·D) */
+    float *amax, *d_amax;      /* of o and of dqkv, or NULL; flash */
 };
 
 struct ffn_acts {

@@ -25,7 +25,7 @@ struct forward_args {
     struct hopper_map q, k, v;
     struct hopper_work work;
     void *o;
-    float *lse;
+    float *lse, *amax;
     int S, heads, group; /* query heads; query heads per key/value head */
     float scale;
     const int32_t *starts;
@@ -153,6 +153,7 @@ GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows
         if (gpu_lane() % 4 == 0 && first + g + 8 * r < a.S) lse[g + 8 * r] = w.top[r] * a.scale + gpu_log(sum);
     }
     int64_t ld = (int64_t)a.heads * C::D;
+    hopper_amax<T, C::D>(a.amax, o, inverse, a.S - first);
     hopper_store<T, C::D>((T *)a.o + ((int64_t)at.b * a.S + first) * ld + at.h * C::D, ld, o, inverse, a.S - first);
 }
 
@@ -305,7 +306,7 @@ static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s,
     f.work = hopper_work_of(a->S, C::ROWS, a->B, a->heads, 0, crowded);
     f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
-    f.o = a->o, f.lse = a->lse, f.starts = a->starts, f.S = (int)a->S, f.scale = a->scale;
+    f.o = a->o, f.lse = a->lse, f.amax = a->amax, f.starts = a->starts, f.S = (int)a->S, f.scale = a->scale;
     *mine = hopper_has(flash_forward_hopper<C>) && gpu_aligned(a->o) &&
             hopper_map_rows(&f.q, a->q, a->dtype, a->B, a->S, a->heads, a->D, a->ld, C::ROWS) &&
             hopper_map_rows(&f.k, a->k, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS) &&

@@ -6,7 +6,7 @@
 #ifndef TT_GPU_FLASH_H
 #define TT_GPU_FLASH_H
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/amax.h"
 
 #define FLASH_NO_UNROLL _Pragma("unroll 1")
 #define FLASH_UNROLL_TWICE _Pragma("unroll 2")
@@ -157,11 +157,29 @@ GPU_DEVICE void flash_load(T *tile, const T *rows, int64_t ld, int count, int D,
     flash_copy<T, ROWS, DP, THREADS>::load(tile, rows, ld, count, D, wide);
 }
 
-/* Copies `count` rows of D elements from a tile to rows with stride ld, by one wave. */
+/* `amax` of the first `count` rows of a tile, by one wave. */
 template <typename T, int ROWS, int DP>
-GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide)
+GPU_DEVICE void flash_amax(float *amax, const T *tile, int count, int D)
+{
+    constexpr int N = gpu_vec<T>::n, PER_ROW = DP / N, LD = flash_ld<T>(DP);
+    uint32_t most = 0;
+    FLASH_NO_UNROLL
+    for (int piece = gpu_lane(); piece < ROWS * PER_ROW; piece += GPU_WAVE) {
+        int r = piece / PER_ROW, x = piece % PER_ROW * N;
+        gpu_vec<T> v = gpu_vec_load(tile + r * LD + x);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++)
+            if (r < count && x + i < D) most = gpu_most(most, v.v[i]);
+    }
+    gpu_wave_amax<T>(amax, most);
+}
+
+/* Copies `count` rows of D elements from a tile to rows with stride ld, by one wave. amax: of these, or NULL. */
+template <typename T, int ROWS, int DP>
+GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide, float *amax)
 {
     constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, LD = flash_ld<T>(DP);
+    if (amax) flash_amax<T, ROWS, DP>(amax, tile, count, D);
     if (wide) {
         for (int piece = gpu_lane(); piece < ROWS * PER_ROW; piece += GPU_WAVE) {
             int r = piece / PER_ROW, x = piece % PER_ROW * N;

@@ -191,10 +191,13 @@ static struct rounding rounding_at(double spread)
 static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o,
                          const struct tensor *lse)
 {
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
-           .o = o->data, .lse = (float *)lse->data, .starts = data_or_null(cut_rows(cut, d->B, d->S).starts),
-           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld,
-           .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+           .o = o->data, .lse = (float *)lse->data, .amax = data_or_null(amax),
+           .starts = data_or_null(cut_rows(cut, d->B, d->S).starts), .B = d->B, .S = d->S, .heads = d->H,
+           .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    amax_is_of(amax, before, o);
 }
 
 static void check_flash(const struct dims *d, int64_t gap, double spread)
@@ -254,12 +257,15 @@ static void launch_flash_backward(const struct dims *d, const struct tensor *qkv
     int64_t k = d->H * d->D, v = (d->H + d->KV) * d->D;
     struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
     struct documents documents = cut_rows(cut, d->B, d->S);
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
-           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = data_or_null(cosines), .sin = data_or_null(sines),
-           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale,
-           .starts = data_or_null(documents.starts), .ends = data_or_null(documents.ends), .tf32 = tf32,
-           .tile = asked);
+           .dk = column(dqkv, k), .dv = column(dqkv, v), .amax = data_or_null(amax), .cos = data_or_null(cosines),
+           .sin = data_or_null(sines), .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
+           .ld = qkv->ld, .scale = (float)d->scale, .starts = data_or_null(documents.starts),
+           .ends = data_or_null(documents.ends), .tf32 = tf32, .tile = asked);
+    amax_is_of(amax, before, dqkv);
 }
 
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)

@@ -170,6 +170,7 @@ static void k_flash(const struct cpu_team *team, const struct tt_flash_args *a)
         int64_t unit = t % (a->B * a->kv_heads), from = (runs - 1 - t / (a->B * a->kv_heads)) * run; /* longest first */
         flash_task(a, unit / a->kv_heads, unit % a->kv_heads, from, smaller(a->S, from + run), thread_scratch(team));
     }
+    raise_amax(team, a->amax, a->o, a->B * a->S * a->heads * a->D);
 }
 
 #endif
