@@ -134,6 +134,9 @@ struct tt_flash_args {
     void *o;
     float *lse;  /* (B, H, S) */
     float *amax; /* of o (kernels_fp8.h), or NULL */
+    enum tt_dtype to;        /* with codes: TT_E4M3 or TT_E4M3_FNUZ */
+    const float *code_scale; /* with codes */
+    uint8_t *codes;          /* (T, H·D) or NULL: besides, what fp8_cast makes of o */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */

@@ -171,10 +171,11 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
 {
     struct bundle out = out_bundle(b), gate_up = gate_up_bundle(b);
     block_keys(b, r, a);
-    a->attn.amax = amax_for(b, &out, TT_FUSE_ATTENTION);
+    attention_codes(b, &a->attn, &out);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
-    add_to_residual(b, &out, (struct measured){.x = a->attn.o, .amax = a->attn.amax}, "attention_delta", r, &a->out);
+    add_to_residual(b, &out, (struct measured){.x = a->attn.o, .amax = a->attn.amax, .codes = a->attn.codes},
+                    "attention_delta", r, &a->out);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2, &gate_up);
     ffn_inner(b, a);
@@ -258,7 +259,7 @@ void block_backward(struct build *b, struct block_acts *a, struct measured *dr)
     }
     ffn_backward(b, a, dr);
     if (b->c->recompute == TT_RECOMPUTE_ATTENTION) {
-        a->attn.amax = NULL; /* o has its scale */
+        a->attn.amax = NULL, a->attn.codes = NULL; /* o has its scale, and its product is done */
         attention_core(b, &a->attn);
     }
     attention_backward(b, a, dr);

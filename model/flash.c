@@ -3,6 +3,7 @@
  * logsumexp. It reads q, k, v where the projection left them, so nothing is transposed or repeated either. */
 #include <math.h>
 
+#include "core/base/fp8.h"
 #include "model/build.h"
 
 void attention_flash(struct build *b, struct attention_acts *a)
@@ -11,8 +12,9 @@ void attention_flash(struct build *b, struct attention_acts *a)
     a->o = activation(b, "attention_out", b->T, b->H * b->D);
     a->lse = floats(b, "attention_lse", b->T * b->H);
     b->p->group = TT_G_ATTENTION;
-    LAUNCH(b->p, flash, .q = a->qkv, .k = k, .v = v, .o = a->o, .lse = a->lse, .amax = a->amax, .starts = b->starts,
-           .B = b->B, .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P,
+    LAUNCH(b->p, flash, .q = a->qkv, .k = k, .v = v, .o = a->o, .lse = a->lse, .amax = a->amax,
+           .to = tt_fp8_e4m3(b->m->fp8_fnuz), .code_scale = a->codes ? a->code_scale : NULL, .codes = a->codes,
+           .starts = b->starts, .B = b->B, .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P,
            .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
 }
 

@@ -99,6 +99,24 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld,
     if (amax) gpu_wave_amax<float>(amax, most);
 }
 
+/* The codes of the same, which begin at `at` in o. */
+template <int R, int DP>
+GPU_DEVICE void emit_codes(const float (&sum)[R][DP / ACROSS], const struct tt_flash_args &a, int64_t at, int count)
+{
+    constexpr int V = run_of<DP>();
+    float inverse = tt_fp8_inverse(*a.code_scale);
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        int r = gpu_thread() / ACROSS + i * HIGH;
+        GPU_UNROLL
+        for (int n = 0; n < DP / ACROSS; n += 2) {
+            int x = (gpu_thread() % ACROSS + n / V * ACROSS) * V + n % V;
+            if (r < count && x < a.D)
+                flash_code_pair(a, at + r * a.heads * a.D + x, sum[i][n], sum[i][n + 1], inverse);
+        }
+    }
+}
+
 /* The index of a thread's element (i, j) in a tile (rows, COLS). */
 template <int COLS, int X = ACROSS> GPU_DEVICE int place(int i, int j)
 {
@@ -203,7 +221,9 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         if (row < S && gpu_thread() % ACROSS == 0)
             a.lse[(b * a.heads + h) * S + row] = top[i] * c * FLASH_LN2 + gpu_log(sum[i]);
     }
-    emit<R, DP>(o, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide, a.amax);
+    int64_t to = ((b * S + first) * a.heads + h) * D;
+    emit<R, DP>(o, (float *)a.o + to, a.heads * D, S - first, D, wide, a.amax);
+    if (a.codes) emit_codes<R, DP>(o, a, to, S - first);
 }
 
 template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
