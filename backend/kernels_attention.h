@@ -132,7 +132,11 @@ struct tt_flash_args {
     enum tt_dtype dtype;
     const void *q, *k, *v;
     void *o;
-    float *lse; /* (B, H, S) */
+    float *lse;  /* (B, H, S) */
+    float *amax; /* of o (kernels_fp8.h), or NULL */
+    enum tt_dtype to;        /* with codes: TT_E4M3 or TT_E4M3_FNUZ */
+    const float *code_scale; /* with codes */
+    uint8_t *codes;          /* (T, H·D) or NULL: besides, what fp8_cast makes of o */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
@@ -149,6 +153,7 @@ struct tt_flash_backward_args {
     const float *lse, *cos, *sin;
     float *delta;
     void *dq, *dk, *dv;
+    float *amax; /* of dq, dk and dv together, or NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */

@@ -171,9 +171,11 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
 {
     struct bundle out = out_bundle(b), gate_up = gate_up_bundle(b);
     block_keys(b, r, a);
+    attention_codes(b, &a->attn, &out);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
-    add_to_residual(b, &out, (struct measured){.x = a->attn.o}, "attention_delta", r, &a->out);
+    add_to_residual(b, &out, (struct measured){.x = a->attn.o, .amax = a->attn.amax, .codes = a->attn.codes},
+                    "attention_delta", r, &a->out);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2, &gate_up);
     ffn_inner(b, a);
@@ -220,7 +222,13 @@ static void ffn_backward(struct build *b, struct block_acts *a, struct measured 
     norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false, &out);
 }
 
-static void attention_backward(struct build *b, const struct block_acts *a, struct measured *dr)
+/* Whether attention's last kernel is the one that writes the gradient of q, k and v. */
+static bool attention_ends_backward(const struct build *b)
+{
+    return fused(b, TT_FUSE_ATTENTION) && fused(b, TT_FUSE_ROPE) && !b->c->qk_norm;
+}
+
+static void attention_backward(struct build *b, struct block_acts *a, struct measured *dr)
 {
     struct bundle qkv = qkv_bundle(b), out = out_bundle(b), below = down_bundle(b);
     int64_t width = b->H * b->D;
@@ -229,12 +237,13 @@ static void attention_backward(struct build *b, const struct block_acts *a, stru
     b->p->group = TT_G_ATTENTION;
     struct output_gradient d = output_gradient(b, &out, *dr);
     bundle_backward(b, &out, &d, a->attn.o, &a->out, dout);
+    a->attn.d_amax = attention_ends_backward(b) ? amax_for(b, &qkv, TT_FUSE_ATTENTION) : NULL;
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
     head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
-    d = output_gradient(b, &qkv, (struct measured){.x = dqkv});
+    d = output_gradient(b, &qkv, (struct measured){.x = dqkv, .amax = a->attn.d_amax});
     bundle_backward(b, &qkv, &d, a->norm1.y, &a->qkv, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL);
 }
@@ -249,6 +258,9 @@ void block_backward(struct build *b, struct block_acts *a, struct measured *dr)
         block_inner(b, &again, a);
     }
     ffn_backward(b, a, dr);
-    if (b->c->recompute == TT_RECOMPUTE_ATTENTION) attention_core(b, &a->attn);
+    if (b->c->recompute == TT_RECOMPUTE_ATTENTION) {
+        a->attn.amax = NULL, a->attn.codes = NULL; /* o has its scale, and its product is done */
+        attention_core(b, &a->attn);
+    }
     attention_backward(b, a, dr);
 }

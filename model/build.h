@@ -48,7 +48,7 @@ struct build {
 struct measured {
     void *x;
     float *amax;        /* NULL: what writes the tensor does not take it */
-    const uint8_t *codes; /* or: only these are in memory, made with the tensor's scale of a history */
+    const uint8_t *codes; /* or: made with the tensor's scale of a history; x may not be in memory */
     const float *rstd;  /* or: the tensor is x·rstd·weight, and not in memory */
     const void *weight;
 };
@@ -79,6 +79,9 @@ struct attention_acts {
     void *prob;                /* (B, H, S, S) */
     float *lse;                /* (B, H, S), flash */
     void *o;                   /* (T, H·D) */
+    float *amax, *d_amax;      /* of o and of dqkv, or NULL; flash */
+    uint8_t *codes;            /* of o besides, made with its scale of a history; or NULL */
+    const float *code_scale;
 };
 
 struct ffn_acts {
@@ -188,6 +191,9 @@ void bundle_dw(struct build *b, const struct bundle *s, const struct output_grad
                const struct fp8_acts *kept, bool add);
 void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx);
+/* What attention is to make of its output for 8-bit products: codes, where a history has their scale, or the largest
+ * magnitude. */
+void attention_codes(struct build *b, struct attention_acts *a, const struct bundle *out);
 /* SwiGLU whose result is codes alone, where a history has their scale: true when done. */
 bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down);
 /* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `kept`

@@ -13,7 +13,8 @@
  * other form. The scale of the forward pass serves the backward pass too.
  *
  * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
- * cast takes the magnitude of this step with it, and SwiGLU writes codes at once, forward and backward.
+ * cast takes the magnitude of this step with it, SwiGLU writes codes at once, forward and backward, and attention those
+ * of its output, beside the output itself, which its backward pass reads.
  *
  * With --fp8-scaling row, each row of a factor has a scale: a tensor has those of its rows as it is and those of its
  * columns transposed, made in one pass of their own. All factors are E4M3 then: within a row gradients need no wider
@@ -276,6 +277,16 @@ void bundle_backward(struct build *b, const struct bundle *s, const struct outpu
         part_dw(b, s, (int)i, at, d, x, &x8, b->accumulate);
         part_dx(b, s, (int)i, at, d, &w, dx);
     }
+}
+
+void attention_codes(struct build *b, struct attention_acts *a, const struct bundle *out)
+{
+    struct delayed of_o = delayed(b, out, TT_FACTOR_INPUT);
+    a->amax = amax_for(b, out, TT_FUSE_ATTENTION);
+    a->codes = NULL;
+    if (!b->scales || !bundle_in_fp8(b, out) || !fused(b, TT_FUSE_ATTENTION)) return;
+    a->amax = of_o.amax, a->code_scale = of_o.scale;
+    a->codes = bytes(b, "fp8_input", b->T * b->H * b->D);
 }
 
 bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down)

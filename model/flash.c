@@ -3,6 +3,7 @@
  * logsumexp. It reads q, k, v where the projection left them, so nothing is transposed or repeated either. */
 #include <math.h>
 
+#include "core/base/fp8.h"
 #include "model/build.h"
 
 void attention_flash(struct build *b, struct attention_acts *a)
@@ -11,9 +12,10 @@ void attention_flash(struct build *b, struct attention_acts *a)
     a->o = activation(b, "attention_out", b->T, b->H * b->D);
     a->lse = floats(b, "attention_lse", b->T * b->H);
     b->p->group = TT_G_ATTENTION;
-    LAUNCH(b->p, flash, .q = a->qkv, .k = k, .v = v, .o = a->o, .lse = a->lse, .starts = b->starts, .B = b->B,
-           .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D),
-           .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
+    LAUNCH(b->p, flash, .q = a->qkv, .k = k, .v = v, .o = a->o, .lse = a->lse, .amax = a->amax,
+           .to = tt_fp8_e4m3(b->m->fp8_fnuz), .code_scale = a->codes ? a->code_scale : NULL, .codes = a->codes,
+           .starts = b->starts, .B = b->B, .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P,
+           .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
 }
 
 /* With the rope fusion the kernel also rotates the gradients of q and k back. */
@@ -26,6 +28,7 @@ void attention_flash_backward(struct build *b, const struct attention_acts *a, c
     b->p->group = TT_G_ATTENTION;
     LAUNCH(b->p, flash_backward, .q = a->qkv, .k = k, .v = v, .o = a->o, .dout = dout, .lse = a->lse, .delta = delta,
            .cos = rotate ? b->cos : NULL, .sin = rotate ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv,
-           .starts = b->starts, .ends = b->ends, .B = b->B, .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D,
-           .ld = b->P, .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
+           .amax = a->d_amax, .starts = b->starts, .ends = b->ends, .B = b->B, .S = b->S, .heads = b->H,
+           .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32,
+           .tile = tt_config_flash_tile(b->c));
 }

@@ -73,6 +73,18 @@ GPU_DEVICE int hopper_bound(const int32_t *bounds, int b, int S, int row)
     return bounds[(int64_t)b * S + (row < S ? row : S - 1)];
 }
 
+/* `amax`, or NULL, of what hopper_store stores of c; by a whole warp. */
+template <typename T, int D>
+GPU_DEVICE void hopper_amax(float *amax, const float (&c)[D / 2], const float (&factor)[2], int count)
+{
+    if (!amax) return;
+    uint32_t most = 0;
+    GPU_UNROLL
+    for (int i = 0; i < D / 2; i++)
+        if (gpu_lane() / 4 + i % 4 / 2 * 8 < count) most = gpu_most(most, c[i] * factor[i % 4 / 2]);
+    gpu_wave_amax<T>(amax, most);
+}
+
 /* The dynamic shared memory, aligned to HOPPER_ALIGN. */
 GPU_DEVICE unsigned char *hopper_tiles(unsigned char *shared)
 {

@@ -35,6 +35,7 @@ struct backward_args {
     struct hopper_work work;
     const float *lse, *delta, *cos, *sin; /* cos and sin may be NULL */
     void *dx, *dy;                        /* dK and dV, or dQ and NULL */
+    float *amax;
     const int32_t *starts, *bounds;       /* bounds: ends of keys, starts of queries */
     int64_t ld;
     int S, heads, group;
@@ -241,8 +242,12 @@ GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item 
     if (a.cos) backward_rotate<C>(a, warp_row, dx);
     const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
     int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
+    hopper_amax<T, C::D>(a.amax, dx, scales, a.S - warp_row);
     hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
-    if constexpr (C::KEYS) hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
+    if constexpr (C::KEYS) {
+        hopper_amax<T, C::D>(a.amax, dy, ones, a.S - warp_row);
+        hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
+    }
 }
 
 template <typename C> GPU_DEVICE void backward_products(const struct backward_args &a, const backward_shared<C> &m)
@@ -381,7 +386,7 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
     f->work = hopper_work_of(a->S, C::ROWS, a->B, heads, first, crowded);
     f->lse = a->lse, f->delta = a->delta, f->cos = a->cos, f->sin = a->sin, f->ld = a->ld;
     f->starts = a->starts, f->bounds = C::KEYS ? a->ends : a->starts;
-    f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL;
+    f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL, f->amax = a->amax;
     f->S = (int)a->S, f->heads = (int)a->heads, f->group = (int)(a->heads / a->kv_heads), f->scale = a->scale;
     auto map = [&](struct hopper_map *to, const void *view, int64_t of, int64_t ld, int rows) {
         return hopper_map_rows(to, view, a->dtype, a->B, a->S, of, a->D, ld, rows);

@@ -25,7 +25,9 @@ struct forward_args {
     struct hopper_map q, k, v;
     struct hopper_work work;
     void *o;
-    float *lse;
+    float *lse, *amax;
+    uint8_t *codes; /* E4M3; or NULL */
+    const float *code_scale;
     int S, heads, group; /* query heads; query heads per key/value head */
     float scale;
     const int32_t *starts;
@@ -139,6 +141,19 @@ template <int N> GPU_DEVICE void forward_mask_before(float (&s)[N], const int (&
         if (col + i / 4 * 8 + i % 2 < first[i % 4 / 2]) s[i] = -GPU_INFINITY;
 }
 
+/* The codes of what hopper_store stores. */
+template <typename T, int D>
+GPU_DEVICE void forward_codes(uint8_t *out, int64_t ld, float scale, const float (&o)[D / 2], const float (&factor)[2],
+                              int count)
+{
+    float inverse = tt_fp8_inverse(scale);
+    hopper_each16<T, D>(o, factor, count, [&](int row, int col, const gpu_bytes16 &x) {
+        gpu_vec<T> v = gpu_vec_from<T>(x);
+        *(gpu_bytes8 *)(out + row * ld + col) =
+            gpu_bytes8{{gpu_fp8_codes4<TT_E4M3>(v.v, inverse), gpu_fp8_codes4<TT_E4M3>(v.v + 4, inverse)}};
+    });
+}
+
 template <typename C>
 GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows &w, const float (&o)[C::D / 2],
                                struct hopper_item at, int row)
@@ -152,8 +167,10 @@ GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows
         inverse[r] = gpu_divide(1.0f, sum);
         if (gpu_lane() % 4 == 0 && first + g + 8 * r < a.S) lse[g + 8 * r] = w.top[r] * a.scale + gpu_log(sum);
     }
-    int64_t ld = (int64_t)a.heads * C::D;
-    hopper_store<T, C::D>((T *)a.o + ((int64_t)at.b * a.S + first) * ld + at.h * C::D, ld, o, inverse, a.S - first);
+    int64_t ld = (int64_t)a.heads * C::D, to = ((int64_t)at.b * a.S + first) * ld + at.h * C::D;
+    hopper_amax<T, C::D>(a.amax, o, inverse, a.S - first);
+    hopper_store<T, C::D>((T *)a.o + to, ld, o, inverse, a.S - first);
+    if (a.codes) forward_codes<T, C::D>(a.codes + to, ld, *a.code_scale, o, inverse, a.S - first);
 }
 
 template <typename C> GPU_DEVICE void forward_products(const struct forward_args &a, const forward_shared<C> &m)
@@ -306,7 +323,9 @@ static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s,
     f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
     f.o = a->o, f.lse = a->lse, f.starts = a->starts, f.S = (int)a->S, f.scale = a->scale;
-    *mine = hopper_has(flash_forward_hopper<C>) && gpu_aligned(a->o) &&
+    f.amax = a->amax, f.codes = a->codes, f.code_scale = a->code_scale;
+    *mine = hopper_has(flash_forward_hopper<C>) && gpu_aligned(a->o) && gpu_aligned(a->codes) &&
+            (!a->codes || a->to == TT_E4M3) &&
             hopper_map_rows(&f.q, a->q, a->dtype, a->B, a->S, a->heads, a->D, a->ld, C::ROWS) &&
             hopper_map_rows(&f.k, a->k, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS) &&
             hopper_map_rows(&f.v, a->v, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS);

@@ -25,6 +25,13 @@ template <typename T> GPU_DEVICE void gpu_raise_amax(float *amax, uint32_t most)
     gpu_atomic_max((uint32_t *)amax, most);
 }
 
+/* By all lanes of a wave, each with its own. */
+template <typename T> GPU_DEVICE void gpu_wave_amax(float *amax, uint32_t most)
+{
+    most = gpu_group_reduce<GPU_WAVE>(most, gpu_op_most());
+    if (gpu_lane() == 0) gpu_raise_amax<T>(amax, most);
+}
+
 /* By all threads of a block, each with its own. */
 template <typename T, int THREADS> GPU_DEVICE void gpu_block_amax(float *amax, uint32_t most)
 {

@@ -6,7 +6,8 @@
 #ifndef TT_GPU_FLASH_H
 #define TT_GPU_FLASH_H
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/amax.h"
+#include "backend/gpu/fp8.h"
 
 #define FLASH_NO_UNROLL _Pragma("unroll 1")
 #define FLASH_UNROLL_TWICE _Pragma("unroll 2")
@@ -157,11 +158,29 @@ GPU_DEVICE void flash_load(T *tile, const T *rows, int64_t ld, int count, int D,
     flash_copy<T, ROWS, DP, THREADS>::load(tile, rows, ld, count, D, wide);
 }
 
-/* Copies `count` rows of D elements from a tile to rows with stride ld, by one wave. */
+/* `amax` of the first `count` rows of a tile, by one wave. */
 template <typename T, int ROWS, int DP>
-GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide)
+GPU_DEVICE void flash_amax(float *amax, const T *tile, int count, int D)
+{
+    constexpr int N = gpu_vec<T>::n, PER_ROW = DP / N, LD = flash_ld<T>(DP);
+    uint32_t most = 0;
+    FLASH_NO_UNROLL
+    for (int piece = gpu_lane(); piece < ROWS * PER_ROW; piece += GPU_WAVE) {
+        int r = piece / PER_ROW, x = piece % PER_ROW * N;
+        gpu_vec<T> v = gpu_vec_load(tile + r * LD + x);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++)
+            if (r < count && x + i < D) most = gpu_most(most, v.v[i]);
+    }
+    gpu_wave_amax<T>(amax, most);
+}
+
+/* Copies `count` rows of D elements from a tile to rows with stride ld, by one wave. amax: of these, or NULL. */
+template <typename T, int ROWS, int DP>
+GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide, float *amax)
 {
     constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, LD = flash_ld<T>(DP);
+    if (amax) flash_amax<T, ROWS, DP>(amax, tile, count, D);
     if (wide) {
         for (int piece = gpu_lane(); piece < ROWS * PER_ROW; piece += GPU_WAVE) {
             int r = piece / PER_ROW, x = piece % PER_ROW * N;
@@ -173,6 +192,32 @@ GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D
     for (int i = gpu_lane(); i < ROWS * DP; i += GPU_WAVE) {
         int r = i / DP, x = i % DP;
         if (r < count && x < D) rows[r * ld + x] = tile[r * LD + x];
+    }
+}
+
+
+/* ---- 8-bit codes of o, as fp8_cast makes them ---- */
+
+/* Of two neighbouring numbers: heads are even, so that no pair is cut. */
+GPU_DEVICE void flash_code_pair(const struct tt_flash_args &a, int64_t at, float x, float y, float inverse)
+{
+    const float v[2] = {x, y};
+    *(uint16_t *)(a.codes + at) = (uint16_t)(a.to == TT_E4M3 ? gpu_fp8_codes2<TT_E4M3>(v, inverse)
+                                                             : gpu_fp8_codes2<TT_E4M3_FNUZ>(v, inverse));
+}
+
+/* Of the first `count` rows of a tile, by one wave; `at`: where the first begins in o. */
+template <typename T, int ROWS, int DP>
+GPU_DEVICE void flash_codes(const struct tt_flash_args &a, int64_t at, const T *tile, int count)
+{
+    constexpr int PAIRS = DP / 2, LD = flash_ld<T>(DP);
+    float inverse = tt_fp8_inverse(*a.code_scale);
+    FLASH_NO_UNROLL
+    for (int i = gpu_lane(); i < ROWS * PAIRS; i += GPU_WAVE) {
+        int r = i / PAIRS, x = i % PAIRS * 2;
+        const T *pair = tile + r * LD + x;
+        if (r < count && x < a.D)
+            flash_code_pair(a, at + r * a.heads * a.D + x, gpu_to_float(pair[0]), gpu_to_float(pair[1]), inverse);
     }
 }
 

@@ -1,7 +1,10 @@
 /* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. The last kernel is that of
- * RoPE, if dq and dk are to be rotated back. */
+ * RoPE, if dq and dk are to be rotated back. It takes their largest magnitude; what it does not turn is read once more
+ * for its own, since the kernels between have no registers to spare. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/launch.h"
+#include "backend/gpu/map.h"
+#include "backend/gpu/rotate.h"
 
 enum { DELTA_THREADS = 256 };
 
@@ -56,7 +59,49 @@ static gpu_error rotate_back(const struct tt_flash_backward_args *a, gpu_stream 
     rotation.T = a->B * a->S, rotation.S = a->S, rotation.D = a->D;
     rotation.heads = a->heads, rotation.kv_heads = a->kv_heads;
     rotation.ld = a->ld, rotation.inverse = true;
-    return tt_gpu_rope(&rotation, s);
+    return rope_with_amax(&rotation, a->amax, s);
+}
+
+template <typename T> struct amax_op {
+    typedef T type;
+    typedef map_amax<T> context;
+    typedef gpu_bytes16 in;
+    static constexpr int unroll = 4;
+    const T *x;
+    float *amax;
+    int64_t ld;
+
+    GPU_MEMBER context begin(bool &) const { return {amax, 0}; }
+    GPU_MEMBER in load(int64_t r, int64_t c) const { return gpu_load16(x + r * ld + c); }
+    GPU_MEMBER void store(int64_t, int64_t, const in &b, context &k) const
+    {
+        k.most = gpu_most(k.most, gpu_vec_from<T>(b));
+    }
+    GPU_MEMBER void one(int64_t r, int64_t c, context &k) const
+    {
+        k.most = gpu_most(k.most, gpu_to_float(x[r * ld + c]));
+    }
+};
+
+template <typename T>
+static gpu_error amax_launch(const struct tt_flash_backward_args *a, const void *x, int64_t heads, gpu_stream s)
+{
+    amax_op<T> op = {(const T *)x, a->amax, a->ld};
+    return map_launch(op, a->B * a->S, heads * a->D, gpu_aligned_rows(x, a->ld, sizeof(T)), s);
+}
+
+static gpu_error amax_of(const struct tt_flash_backward_args *a, const void *x, int64_t heads, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, amax_launch<T>(a, x, heads, s));
+}
+
+static gpu_error finish(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    gpu_error e = a->cos ? rotate_back(a, s) : 0;
+    if (e || !a->amax) return e;
+    e = amax_of(a, a->dv, a->kv_heads, s);
+    if (!e && !a->cos) e = amax_of(a, a->dq, a->heads, s);
+    return e || a->cos ? e : amax_of(a, a->dk, a->kv_heads, s);
 }
 
 gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stream s)
@@ -68,5 +113,5 @@ gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stre
         e = a->tf32 ? flash_backward_tf32(a, s) : flash_backward_f32(a, s);
     else
         e = a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);
-    return e || !a->cos ? e : rotate_back(a, s);
+    return e ? e : finish(a, s);
 }

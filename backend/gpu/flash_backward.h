@@ -158,7 +158,7 @@ GPU_DEVICE void flash_emit(gpu_tile_c (&sum)[M][C::DP / 16], float factor, typen
             gpu_tile_store(tile + m * 16 * C::LD + d * 16, C::LD, sum[m][d]);
         }
     gpu_wave_sync();
-    flash_store<typename C::T, M * 16, C::DP>(out, ld, tile, count, D, wide);
+    flash_store<typename C::T, M * 16, C::DP>(out, ld, tile, count, D, wide, nullptr);
 }
 
 /* The copy of a streamed tile to a stage, with lse and delta of its queries. */

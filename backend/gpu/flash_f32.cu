@@ -67,11 +67,13 @@ GPU_DEVICE void accumulate(float (&sum)[R][DP / ACROSS], const float *p, const f
     }
 }
 
-/* Row y + HIGH·i of out = sum[i], for rows below count and columns below D. */
+/* Row y + HIGH·i of out = sum[i], for rows below count and columns below D. amax: of these, or NULL. */
 template <int R, int DP>
-GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld, int count, int D, bool wide)
+GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld, int count, int D, bool wide,
+                     float *amax)
 {
     constexpr int V = run_of<DP>();
+    uint32_t most = 0;
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
         int r = gpu_thread() / ACROSS + i * HIGH;
@@ -81,7 +83,10 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld,
             if (r >= count || x >= D) continue;
             floats<V> y;
             GPU_UNROLL
-            for (int v = 0; v < V; v++) y.v[v] = sum[i][j * V + v];
+            for (int v = 0; v < V; v++) {
+                y.v[v] = sum[i][j * V + v];
+                if (x + v < D) most = gpu_most(most, y.v[v]);
+            }
             if (wide) {
                 *(floats<V> *)(out + r * ld + x) = y;
                 continue;
@@ -89,6 +94,25 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld,
             GPU_UNROLL
             for (int v = 0; v < V; v++)
                 if (x + v < D) out[r * ld + x + v] = y.v[v];
+        }
+    }
+    if (amax) gpu_wave_amax<float>(amax, most);
+}
+
+/* The codes of the same, which begin at `at` in o. */
+template <int R, int DP>
+GPU_DEVICE void emit_codes(const float (&sum)[R][DP / ACROSS], const struct tt_flash_args &a, int64_t at, int count)
+{
+    constexpr int V = run_of<DP>();
+    float inverse = tt_fp8_inverse(*a.code_scale);
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        int r = gpu_thread() / ACROSS + i * HIGH;
+        GPU_UNROLL
+        for (int n = 0; n < DP / ACROSS; n += 2) {
+            int x = (gpu_thread() % ACROSS + n / V * ACROSS) * V + n % V;
+            if (r < count && x < a.D)
+                flash_code_pair(a, at + r * a.heads * a.D + x, sum[i][n], sum[i][n + 1], inverse);
         }
     }
 }
@@ -197,7 +221,9 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         if (row < S && gpu_thread() % ACROSS == 0)
             a.lse[(b * a.heads + h) * S + row] = top[i] * c * FLASH_LN2 + gpu_log(sum[i]);
     }
-    emit<R, DP>(o, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
+    int64_t to = ((b * S + first) * a.heads + h) * D;
+    emit<R, DP>(o, (float *)a.o + to, a.heads * D, S - first, D, wide, a.amax);
+    if (a.codes) emit_codes<R, DP>(o, a, to, S - first);
 }
 
 template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
@@ -370,8 +396,8 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     for (int i = 0; i < R; i++)
         GPU_UNROLL
         for (int n = 0; n < N; n++) sum_ds[i][n] *= a.scale;
-    emit<R, DP>(sum_ds, (float *)(KEYS ? a.dk : a.dq) + at, a.ld, S - first, D, wide);
-    if (KEYS) emit<R, DP>(sum_p, (float *)a.dv + at, a.ld, S - first, D, wide);
+    emit<R, DP>(sum_ds, (float *)(KEYS ? a.dk : a.dq) + at, a.ld, S - first, D, wide, nullptr);
+    if (KEYS) emit<R, DP>(sum_p, (float *)a.dv + at, a.ld, S - first, D, wide, nullptr);
 }
 
 template <int DP, int ROWS, int COLS>

@@ -84,7 +84,8 @@ GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, co
         }
     }
     gpu_wave_sync();
-    flash_store<T, M * 16, DP>(o, a.heads * a.D, tile, count, (int)a.D, wide);
+    flash_store<T, M * 16, DP>(o, a.heads * a.D, tile, count, (int)a.D, wide, a.amax);
+    if (a.codes) flash_codes<T, M * 16, DP>(a, o - (T *)a.o, tile, count);
 }
 
 /* The copy of a tile of keys and values, from `key` on, to a stage. */

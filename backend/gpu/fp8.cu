@@ -62,18 +62,14 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_args &a, float inverse, int6
     uint32_t words[PATCH][2];
     patch p;
     if (rows <= 0 || cols <= 0) return;
-    const T *x = (const T *)a.x + r0 * a.ldx + c0;
-    if (vectors)
-        load_vectors(p, x, a.ldx);
-    else
-        load_singles(p, x, a.ldx, rows, cols);
+    load_patch(p, (const T *)a.x + r0 * a.ldx + c0, a.ldx, rows, cols, vectors);
     if (a.rstd) normalise(p, a.rstd + r0, (const T *)a.weight + c0, rows, cols);
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) {
         GPU_UNROLL
         for (int c = 0; c < WIDTH; c++) most = gpu_most(most, p.v[r][c]);
         GPU_UNROLL
-        for (int w = 0; w < 2; w++) words[r][w] = pack4<TO>(p.v[r] + 4 * w, inverse);
+        for (int w = 0; w < 2; w++) words[r][w] = gpu_fp8_codes4<TO>(p.v[r] + 4 * w, inverse);
         if (a.out && r < rows) store_row(a.out + (r0 + r) * a.cols + c0, words[r], vectors, cols);
     }
     if (a.transposed) store_columns(square, at, words);

@@ -17,4 +17,14 @@ template <enum tt_dtype TO> GPU_DEVICE uint32_t gpu_fp8_pack2(float low, float h
     return tt_to_fp8(low, TO) | (uint32_t)tt_to_fp8(high, TO) << 8;
 }
 
+/* The codes of two numbers, and of four. */
+template <enum tt_dtype TO> GPU_DEVICE uint32_t gpu_fp8_codes2(const float *v, float inverse)
+{
+    return gpu_fp8_pack2<TO>(tt_fp8_scaled(v[0], inverse), tt_fp8_scaled(v[1], inverse));
+}
+template <enum tt_dtype TO> GPU_DEVICE uint32_t gpu_fp8_codes4(const float *v, float inverse)
+{
+    return gpu_fp8_codes2<TO>(v, inverse) | gpu_fp8_codes2<TO>(v + 2, inverse) << 16;
+}
+
 #endif

@@ -93,14 +93,11 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
     int64_t r0 = row + at.row, c0 = col + at.col, rows = a.rows - r0, cols = a.cols - c0;
     patch p;
     if (rows <= 0 || cols <= 0) return;
-    const T *x = (const T *)a.x + r0 * a.ldx + c0;
-    if (vectors)
-        load_vectors(p, x, a.ldx);
-    else
-        load_singles(p, x, a.ldx, rows, cols);
+    load_patch(p, (const T *)a.x + r0 * a.ldx + c0, a.ldx, rows, cols, vectors);
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) {
-        uint32_t words[2] = {pack4<TO>(p.v[r], inverse[at.row + r]), pack4<TO>(p.v[r] + 4, inverse[at.row + r])};
+        float by = inverse[at.row + r];
+        uint32_t words[2] = {gpu_fp8_codes4<TO>(p.v[r], by), gpu_fp8_codes4<TO>(p.v[r] + 4, by)};
         if (a.out && r < rows) store_row(a.out + (r0 + r) * a.cols + c0, words, vectors, cols);
     }
     if (!a.transposed) return;
@@ -109,7 +106,7 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
         float column[PATCH];
         GPU_UNROLL
         for (int r = 0; r < PATCH; r++) column[r] = p.v[r][c];
-        square[(at.col + c) * COLUMN_WORDS + at.row / 4] = pack4<TO>(column, inverse[SIDE + at.col + c]);
+        square[(at.col + c) * COLUMN_WORDS + at.row / 4] = gpu_fp8_codes4<TO>(column, inverse[SIDE + at.col + c]);
     }
 }
 

@@ -42,7 +42,7 @@ template <typename T, enum tt_dtype TO> struct fp8_swiglu_op {
         k.most.most = gpu_most(k.most.most, up);
         uint32_t words[N / 4], *out = (uint32_t *)(h + r * F + c);
         GPU_UNROLL
-        for (int w = 0; w < N / 4; w++) words[w] = pack4<TO>(up.v + 4 * w, k.inverse);
+        for (int w = 0; w < N / 4; w++) words[w] = gpu_fp8_codes4<TO>(up.v + 4 * w, k.inverse);
         if constexpr (N == 8)
             *(gpu_bytes8 *)out = gpu_bytes8{{words[0], words[1]}};
         else
@@ -83,7 +83,7 @@ template <typename T, enum tt_dtype TO> GPU_DEVICE void pack_row(uint32_t *codes
     GPU_UNROLL
     for (int i = 0; i < WIDTH; i++) x[i] = gpu_to_float(gpu_from_float<T>(x[i]));
     GPU_UNROLL
-    for (int w = 0; w < 2; w++) codes[w] = pack4<TO>(x + 4 * w, inverse);
+    for (int w = 0; w < 2; w++) codes[w] = gpu_fp8_codes4<TO>(x + 4 * w, inverse);
 }
 
 template <typename T> GPU_DEVICE void load_row(float *x, const T *p)

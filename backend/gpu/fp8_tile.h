@@ -53,6 +53,16 @@ template <typename T> GPU_DEVICE void load_singles(patch &p, const T *x, int64_t
     }
 }
 
+/* `rows` and `cols`: of the matrix from x on. */
+template <typename T>
+GPU_DEVICE void load_patch(patch &p, const T *x, int64_t ld, int64_t rows, int64_t cols, bool vectors)
+{
+    if (vectors)
+        load_vectors(p, x, ld);
+    else
+        load_singles(p, x, ld, rows, cols);
+}
+
 /* The codes of a row of the patch, to memory. */
 GPU_DEVICE void store_row(uint8_t *out, const uint32_t *words, bool vectors, int64_t cols)
 {
@@ -70,13 +80,6 @@ GPU_DEVICE uint32_t column_of(const uint32_t (*words)[2], int c)
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) w |= (words[r][c / 4] >> c % 4 * 8 & 0xff) << 8 * r;
     return w;
-}
-
-/* Four codes. */
-template <enum tt_dtype TO> GPU_DEVICE uint32_t pack4(const float *v, float inverse)
-{
-    return gpu_fp8_pack2<TO>(tt_fp8_scaled(v[0], inverse), tt_fp8_scaled(v[1], inverse)) |
-           gpu_fp8_pack2<TO>(tt_fp8_scaled(v[2], inverse), tt_fp8_scaled(v[3], inverse)) << 16;
 }
 
 /* The columns of a patch, to the square. */

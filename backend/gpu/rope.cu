@@ -10,7 +10,7 @@ enum { ROPE_THREADS = 256, ROPE_ROWS = 4, ROPE_FEW = 1 << 17 /* below so many ve
 /* A thread rotates the same vector of ROWS consecutive rows, so that its position in the row, which takes divisions, is
  * computed once. */
 template <typename T, int ROWS>
-GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t vectors)
+GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, float *amax, uint32_t vectors)
 {
     constexpr int N = gpu_vec<T>::n;
     uint32_t i = (uint32_t)gpu_block_x() * ROPE_THREADS + gpu_thread(), group = i / vectors;
@@ -21,49 +21,58 @@ GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t
     for (int r = 0; r < ROWS; r++)
         if (first + r < a.T) b[r] = gpu_load16(column + (first + r) * a.ld);
     int64_t half = a.D / 2, pair = (uint32_t)c % (uint32_t)a.D / 2;
-    uint32_t at = (uint32_t)first % (uint32_t)a.S;
+    uint32_t at = (uint32_t)first % (uint32_t)a.S, most = 0;
     GPU_UNROLL
     for (int r = 0; r < ROWS; r++) {
-        if (first + r >= a.T) return;
+        if (first + r >= a.T) break;
         gpu_vec<T> v = gpu_vec_from<T>(b[r]);
         int64_t angle = at * half + pair;
         rotate_vector(v, a.cos + angle, a.sin + angle, a.inverse);
         gpu_vec_store(column + (first + r) * a.ld, v);
+        most = gpu_most(most, v);
         at = at + 1 < (uint32_t)a.S ? at + 1 : 0;
     }
+    if (amax) gpu_block_amax<T, ROPE_THREADS>(amax, most);
 }
 
 /* For rows that are not aligned: one pair per thread. */
 template <typename T> struct rope_pairs {
-    typedef map_nothing context;
+    typedef map_amax<T> context;
     struct tt_rope_args a;
-    GPU_MEMBER context begin(bool &) const { return context(); }
-    GPU_MEMBER void one(int64_t t, int64_t pair, context) const
+    float *amax;
+    GPU_MEMBER context begin(bool &) const { return {amax, 0}; }
+    GPU_MEMBER void one(int64_t t, int64_t pair, context &k) const
     {
         int64_t c = 2 * pair, width = a.heads * a.D;
         T *place = c < width ? (T *)a.q + t * a.ld + c : (T *)a.k + t * a.ld + (c - width);
         int64_t at = (int64_t)((uint32_t)t % (uint32_t)a.S) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
         rotate_pair(place, place, a.cos[at], a.sin[at], a.inverse);
+        k.most = gpu_most(gpu_most(k.most, gpu_to_float(place[0])), gpu_to_float(place[1]));
     }
 };
 
 template <typename T, int ROWS>
-static gpu_error rope_by_vectors(const struct tt_rope_args *a, int64_t vectors, gpu_stream s)
+static gpu_error rope_by_vectors(const struct tt_rope_args *a, float *amax, int64_t vectors, gpu_stream s)
 {
     gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_divide_up(a->T, ROWS) * vectors, ROPE_THREADS));
-    return GPU_LAUNCH(rope_vectors<T, ROWS>, grid, ROPE_THREADS, 0, s, *a, (uint32_t)vectors);
+    return GPU_LAUNCH(rope_vectors<T, ROWS>, grid, ROPE_THREADS, 0, s, *a, amax, (uint32_t)vectors);
 }
 
-template <typename T> static gpu_error rope(const struct tt_rope_args *a, gpu_stream s)
+template <typename T> static gpu_error rope(const struct tt_rope_args *a, float *amax, gpu_stream s)
 {
     bool aligned = a->D % gpu_vec<T>::n == 0 && gpu_aligned_rows(a->q, a->ld, sizeof(T)) && gpu_aligned(a->k) &&
                    gpu_aligned(a->cos) && gpu_aligned(a->sin);
     int64_t cols = (a->heads + a->kv_heads) * a->D, vectors = cols / gpu_vec<T>::n, all = a->T * vectors;
-    if (!aligned || all > UINT32_MAX / 2) return map_launch_singles(rope_pairs<T>{*a}, a->T, cols / 2, s);
-    return all < ROPE_FEW ? rope_by_vectors<T, 1>(a, vectors, s) : rope_by_vectors<T, ROPE_ROWS>(a, vectors, s);
+    if (!aligned || all > UINT32_MAX / 2) return map_launch_singles(rope_pairs<T>{*a, amax}, a->T, cols / 2, s);
+    return all < ROPE_FEW ? rope_by_vectors<T, 1>(a, amax, vectors, s)
+                          : rope_by_vectors<T, ROPE_ROWS>(a, amax, vectors, s);
 }
 
-gpu_error tt_gpu_rope(const struct tt_rope_args *a, gpu_stream s) { return GPU_DISPATCH(a->dtype, T, rope<T>(a, s)); }
+gpu_error rope_with_amax(const struct tt_rope_args *a, float *amax, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, rope<T>(a, amax, s));
+}
+gpu_error tt_gpu_rope(const struct tt_rope_args *a, gpu_stream s) { return rope_with_amax(a, nullptr, s); }
 
 /* ---- in steps ---- */
 

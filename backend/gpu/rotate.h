@@ -4,6 +4,9 @@
 
 #include "backend/gpu/gpu.h"
 
+/* rope.cu: rope, with the largest magnitude of q and k together (kernels_fp8.h); amax may be NULL. */
+gpu_error rope_with_amax(const struct tt_rope_args *a, float *amax, gpu_stream s);
+
 /* The entries of a cosine or sine table for the pairs of a vector: two for float; four for 16-bit types, where the
  * table must be aligned to 16 bytes. */
 template <typename T> struct rotate_entries {

@@ -1,4 +1,5 @@
 /* Attention without S x S in memory. */
+#include "core/base/fp8.h"
 #include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
@@ -143,6 +144,7 @@ static void attend_backward(const struct dims *d, const double *qkv, const doubl
 /* Of the cases that follow: */
 static bool tf32;                  /* floats whose products may be rounded */
 static struct tt_flash_tile asked; /* {0}: none */
+static enum tt_dtype code_type = TT_E4M3;
 static int rise;                   /* keys, and so scores, grow towards the end of a sequence, or with -1 its begin */
 
 /* What a factor that is computed on the way may lose: in tf32 less than its last digit (gpu_tf32), else half of it. */
@@ -188,13 +190,33 @@ static struct rounding rounding_at(double spread)
                              2e-6};
 }
 
+static void check_codes(const struct tensor *codes, const struct tensor *o, float scale)
+{
+    for (int64_t i = 0; i < o->rows * o->cols; i++) {
+        uint8_t want = tt_fp8_code((float)o->v[i], tt_fp8_inverse(scale), code_type);
+        if (codes->data[i] == want) continue;
+        CHECK(false, "%s [%s]: code %" PRId64 " of %a is %02x, should be %02x", tt_kernel_name(kt.kernel), kt.label, i,
+              o->v[i], codes->data[i], want);
+        return;
+    }
+}
+
+/* Two of three times with amax, every other time with codes, of which some are beyond their format. */
 static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o,
                          const struct tensor *lse)
 {
+    static int calls;
+    const double small = 0x1p-9;
+    struct tensor *codes = calls++ % 2 ? new_tensor("codes", BYTES, o->rows, o->cols, 0) : NULL;
+    struct tensor *scale = codes ? given("code_scale", TT_F32, 1, 1, 0, &small) : NULL, *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
-           .o = o->data, .lse = (float *)lse->data, .starts = data_or_null(cut_rows(cut, d->B, d->S).starts),
-           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld,
-           .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+           .o = o->data, .lse = (float *)lse->data, .amax = data_or_null(amax), .to = code_type,
+           .code_scale = data_or_null(scale), .codes = data_or_null(codes),
+           .starts = data_or_null(cut_rows(cut, d->B, d->S).starts), .B = d->B, .S = d->S, .heads = d->H,
+           .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    amax_is_of(amax, before, o);
+    if (codes) check_codes(codes, o, (float)small);
 }
 
 static void check_flash(const struct dims *d, int64_t gap, double spread)
@@ -254,12 +276,15 @@ static void launch_flash_backward(const struct dims *d, const struct tensor *qkv
     int64_t k = d->H * d->D, v = (d->H + d->KV) * d->D;
     struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
     struct documents documents = cut_rows(cut, d->B, d->S);
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
-           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = data_or_null(cosines), .sin = data_or_null(sines),
-           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale,
-           .starts = data_or_null(documents.starts), .ends = data_or_null(documents.ends), .tf32 = tf32,
-           .tile = asked);
+           .dk = column(dqkv, k), .dv = column(dqkv, v), .amax = data_or_null(amax), .cos = data_or_null(cosines),
+           .sin = data_or_null(sines), .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
+           .ld = qkv->ld, .scale = (float)d->scale, .starts = data_or_null(documents.starts),
+           .ends = data_or_null(documents.ends), .tf32 = tf32, .tile = asked);
+    amax_is_of(amax, before, dqkv);
 }
 
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
@@ -384,6 +409,15 @@ static void flash_attends(void)
     }
     flash_both_ways(3, 33, 8, 2, 16, 0, 1);
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
+}
+
+/* Codes in the numbers that some chips have for them: of one launch in two. */
+static void flash_writes_other_codes(void)
+{
+    code_type = TT_E4M3_FNUZ;
+    for EACH (D, 6, 64, 128)
+        for EACH (S, 17, 66) flash_both_ways(1, *S, 2, 1, *D, 0, 1);
+    code_type = TT_E4M3;
 }
 
 /* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
@@ -556,6 +590,7 @@ int main(void)
     if (getenv("TT_TEST_NATIVE")) return test_native();
     TEST(references_differentiate);
     TEST_TYPES(flash_attends);
+    TEST_TYPES(flash_writes_other_codes);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
     TEST_TYPES(flash_keeps_to_what_is_seen);

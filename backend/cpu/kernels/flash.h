@@ -162,6 +162,16 @@ static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int
 #undef EACH_PANEL
 }
 
+static void flash_codes(const struct cpu_team *team, const struct tt_flash_args *a)
+{
+    int64_t width = a->heads * a->D;
+    float inverse = tt_fp8_inverse(*a->code_scale);
+    PARALLEL_FOR(team, a->B * a->S * width)
+    for (int64_t row = 0; row < a->B * a->S; row++)
+        for (int64_t i = row * width; i < (row + 1) * width; i++)
+            a->codes[i] = tt_fp8_code(((const float *)a->o)[i], inverse, a->to);
+}
+
 static void k_flash(const struct cpu_team *team, const struct tt_flash_args *a)
 {
     int64_t run = flash_queries_per_head(a), runs = divide_up(a->S, run);
@@ -170,6 +180,8 @@ static void k_flash(const struct cpu_team *team, const struct tt_flash_args *a)
         int64_t unit = t % (a->B * a->kv_heads), from = (runs - 1 - t / (a->B * a->kv_heads)) * run; /* longest first */
         flash_task(a, unit / a->kv_heads, unit % a->kv_heads, from, smaller(a->S, from + run), thread_scratch(team));
     }
+    raise_amax(team, a->amax, a->o, a->B * a->S * a->heads * a->D);
+    if (a->codes) flash_codes(team, a);
 }
 
 #endif

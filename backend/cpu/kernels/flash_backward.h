@@ -272,6 +272,9 @@ static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_
         k_rope(team, &(struct tt_rope_args){.dtype = a->dtype, .q = a->dq, .k = a->dk, .cos = a->cos, .sin = a->sin,
                                             .T = a->B * a->S, .S = a->S, .heads = a->heads, .kv_heads = a->kv_heads,
                                             .D = a->D, .ld = a->ld, .inverse = true});
+    raise_amax_rows(team, a->amax, a->dq, a->B * a->S, a->heads * a->D, a->ld);
+    raise_amax_rows(team, a->amax, a->dk, a->B * a->S, a->kv_heads * a->D, a->ld);
+    raise_amax_rows(team, a->amax, a->dv, a->B * a->S, a->kv_heads * a->D, a->ld);
 }
 
 #endif

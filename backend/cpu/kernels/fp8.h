@@ -28,20 +28,27 @@ static void k_fp8_amax(const struct cpu_team *team, const struct tt_fp8_amax_arg
     }
 }
 
-/* `amax` of a kernel that has written n elements at x; NULL: it is not asked for. */
-static void raise_amax(const struct cpu_team *team, float *amax, const float *x, int64_t n)
+/* `amax` of a kernel that has written x (rows, cols), ldx apart; NULL: it is not asked for. */
+static void raise_amax_rows(const struct cpu_team *team, float *amax, const void *x, int64_t rows, int64_t cols,
+                            int64_t ldx)
 {
     enum { PARTS = 64 };
     float partial[PARTS];
     uint32_t most;
-    if (!amax || n == 0) return;
-    struct tt_fp8_amax_args a = {.x = x, .partial = partial, .rows = divide_up(n, BLOCK), .cols = BLOCK, .ldx = BLOCK};
-    a.parts = smaller(a.rows, PARTS);
+    if (!amax || rows == 0) return;
+    struct tt_fp8_amax_args a = {.x = x, .partial = partial, .rows = rows, .cols = cols, .ldx = ldx};
+    a.parts = smaller(rows, PARTS);
+    k_fp8_amax(team, &a);
     memcpy(&most, amax, sizeof most);
-    if (n % BLOCK) most = row_amax(x + --a.rows * BLOCK, n % BLOCK, most);
-    if (a.rows) k_fp8_amax(team, &a);
-    most = row_amax(partial, a.rows ? a.parts : 0, most);
+    most = row_amax(partial, a.parts, most);
     memcpy(amax, &most, sizeof most);
+}
+
+/* The same of n elements. */
+static void raise_amax(const struct cpu_team *team, float *amax, const float *x, int64_t n)
+{
+    raise_amax_rows(team, amax, x, n / BLOCK, BLOCK, BLOCK);
+    raise_amax_rows(team, amax, x + n / BLOCK * BLOCK, 1, n % BLOCK, 0);
 }
 
 /* By one of several threads. Magnitudes are ordered as their bits are. */

@@ -8,7 +8,7 @@
 static struct optional {
     const char *kernel, *field;
     bool given, left_out; /* by some plan */
-} optionals[64];
+} optionals[80];
 static int optional_count;
 static bool launched[TT_KERNELS];
 
@@ -17,7 +17,7 @@ static void note(const char *kernel, const char *field, bool given)
     struct optional *o = optionals;
     while (o < optionals + optional_count && (strcmp(o->kernel, kernel) || strcmp(o->field, field))) o++;
     if (o == optionals + optional_count) {
-        CHECK(++optional_count <= 64);
+        CHECK(++optional_count <= (int)(sizeof optionals / sizeof *optionals));
         *o = (struct optional){.kernel = kernel, .field = field};
     }
     o->given |= given;
