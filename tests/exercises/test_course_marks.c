@@ -386,6 +386,46 @@ static void a_figure_of_another_run_is_told_within_the_tolerance(void)
     tt_json_free(again);
 }
 
+/* What follows from counts, or from figures of four digits, is right as it is rounded and not 3 % beside. */
+static void what_is_computed_from_a_table_is_near(void)
+{
+    static const struct {
+        const char *folder, *id, *given, *says; /* NULL: it is right */
+    } cases[] = {{"01-baseline", "gemm_ratio", "2", NULL},
+                 {"01-baseline", "gemm_ratio", "2.00", NULL},
+                 {"01-baseline", "gemm_ratio", "2x", NULL},
+                 {"01-baseline", "gemm_ratio", "1.98", "too small"},
+                 {"01-baseline", "gemm_ratio", "2.25", "that is of their times"},
+                 {"03-bottlenecks", "products_mfu", "58.97", NULL},
+                 {"03-bottlenecks", "products_mfu", "59", NULL},
+                 {"03-bottlenecks", "products_mfu", "58.9", NULL},
+                 {"03-bottlenecks", "products_mfu", "59.0 %", NULL},
+                 {"03-bottlenecks", "products_mfu", "61", "all of S x S"},
+                 {"03-bottlenecks", "products_mfu", "60.7", "all of S x S"},
+                 {"03-bottlenecks", "products_mfu", "60", "too large"},
+                 {"03-bottlenecks", "products_mfu", "58", "too small"},
+                 {"03-bottlenecks", "products_mfu", "0.5897", "a percentage is wanted, not a fraction"}};
+    struct tt_json *a = json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 5}, "
+                             "\"step\": {\"seconds\": 0.131162, \"deviation\": 0.001}, "
+                             "\"efficiency\": {\"mfu_percent\": 47.02, \"mfu_full_percent\": 48.44}, \"operators\": ["
+                             "{\"name\": \"gemm\", \"phase\": \"forward_pass\", \"count\": 37, \"seconds\": 0.03218, "
+                             "\"share\": 0.245}, {\"name\": \"gemm\", \"phase\": \"backward_pass\", \"count\": 74, "
+                             "\"seconds\": 0.0724, \"share\": 0.552}]}");
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
+    struct tt_mark m;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_exercise e;
+        char folder[80];
+        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
+        CHECK_OK(tt_exercise_read(folder, &e));
+        enum tt_mark_kind kind = ask(&e, r, 1, cases[i].id, cases[i].given, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s %s: %s", cases[i].id, cases[i].given, m.reason);
+        tt_exercise_free(&e);
+    }
+    tt_json_free(a);
+}
+
 /* A rank is named by its number or by its name, in both questions. */
 static void ranks_have_names_and_numbers(void)
 {
@@ -422,6 +462,7 @@ int main(void)
     TEST(a_gain_is_no_less_than_what_two_runs_differ_by);
     TEST(mistakes_are_named_as_they_were_made);
     TEST(a_figure_of_another_run_is_told_within_the_tolerance);
+    TEST(what_is_computed_from_a_table_is_near);
     TEST(ranks_have_names_and_numbers);
     return test_end();
 }
