@@ -17,7 +17,7 @@ struct tt_question {
     const char *id, *text, *unit, *look, *why, *means, *otherwise, *run;
     enum tt_question_kind kind;
     const char *answer, *at_least, *at_most, *measured, *noise, *must, *unlike;
-    const struct tt_yaml *choices, *items, *slips, *names;
+    const struct tt_yaml *choices, *items, *words, *slips, *names;
     double tolerance, slack, points;
     int64_t count;
     bool optional, least;

@@ -426,6 +426,34 @@ static void what_is_computed_from_a_table_is_near(void)
     tt_json_free(a);
 }
 
+/* What is meant counts, not how it is written. */
+static void words_are_taken_as_they_are_written(void)
+{
+    static const struct {
+        const char *folder, *id, *right, *wrong; /* words, a comma between them */
+    } cases[] = {{"01-baseline", "disturbed", "mean,average,the mean", "median"},
+                 {"05-flash", "tile_side", "rows,row,Rows", "cols,columns,column,the columns"},
+                 {"05-flash", "order", "S,linear,linearly,O(S)", "S*S,S^2,S\xc2\xb2,S squared,quadratic,O(S^2),S x S"},
+                 {"09-faults", "init_rule", "ln(vocabulary),ln(vocab),log(vocab_size)", "0,zero,ln(batch)"}};
+    struct tt_json *a = json("{\"run\": {\"seq_len\": 128}, \"memory\": {\"live_bytes\": 1e8}}"),
+                   *b = json("{\"run\": {\"seq_len\": 1024}, \"memory\": {\"live_bytes\": 8.1e8}}");
+    struct tt_formula_run r[] = {{.name = "flash", .profile = a}, {.name = "flash_long", .profile = b}};
+    struct tt_mark m;
+    char folder[80], word[40];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_exercise e;
+        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
+        CHECK_OK(tt_exercise_read(folder, &e));
+        for (const char *at = cases[i].right; tt_list_next(&at, ',', word, sizeof word);)
+            CHECK(ask(&e, r, 2, cases[i].id, word, &m) == TT_MARK_RIGHT, "%s %s: %s", cases[i].id, word, m.reason);
+        for (const char *at = cases[i].wrong; tt_list_next(&at, ',', word, sizeof word);)
+            CHECK(ask(&e, r, 2, cases[i].id, word, &m) == TT_MARK_WRONG, "%s %s: %s", cases[i].id, word, m.reason);
+        tt_exercise_free(&e);
+    }
+    tt_json_free(a);
+    tt_json_free(b);
+}
+
 /* A rank is named by its number or by its name, in both questions. */
 static void ranks_have_names_and_numbers(void)
 {
@@ -463,6 +491,7 @@ int main(void)
     TEST(mistakes_are_named_as_they_were_made);
     TEST(a_figure_of_another_run_is_told_within_the_tolerance);
     TEST(what_is_computed_from_a_table_is_near);
+    TEST(words_are_taken_as_they_are_written);
     TEST(ranks_have_names_and_numbers);
     return test_end();
 }

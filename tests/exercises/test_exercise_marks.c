@@ -141,6 +141,17 @@ static void judges_words(void)
     CHECK(judge(q, "rank 1", &m) == TT_MARK_RIGHT && judge(q, "rank 2", &m) == TT_MARK_UNKNOWN &&
           strstr(m.reason, "\"rank 2\""), "%s", m.reason);
     tt_yaml_free(faults);
+    struct tt_yaml *sides = yaml("[rows, cols]"), *words = yaml("rows: [row]\ncols: [columns, column]\n"),
+                   *others = yaml("slow: [not fast]\n");
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "'cols'", .choices = sides, .words = words};
+    CHECK(judge(q, "columns", &m) == TT_MARK_RIGHT && judge(q, "The columns.", &m) == TT_MARK_RIGHT &&
+          judge(q, "cols", &m) == TT_MARK_RIGHT && judge(q, "row", &m) == TT_MARK_WRONG &&
+          judge(q, "lines", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: rows, cols"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items, .words = others};
+    CHECK(judge(q, "not fast", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG, "%s", m.reason);
+    tt_yaml_free(sides);
+    tt_yaml_free(words);
+    tt_yaml_free(others);
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
     CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG &&
           judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
