@@ -59,6 +59,37 @@ static void a_plan_may_reach_what_was_measured(void)
     tt_json_free(b);
 }
 
+/* The products that both runs have alike became slower: where the gate is open, a target below it is too. */
+static void a_target_is_as_open_as_the_gate(void)
+{
+    static const char text[] =
+        "{\"schema\": 1, \"run\": {\"steps\": 10, \"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0}, "
+        "\"step\": {\"seconds\": %g, \"deviation\": 0.0001, \"tokens_per_second\": %g}, "
+        "\"efficiency\": {\"mfu_percent\": %g}, \"groups\": [{\"name\": \"qkv_projection\", \"share\": 0.3, "
+        "\"roof_percent\": 40}, {\"name\": \"swiglu_gate_up\", \"share\": 0, \"roof_percent\": 40}], "
+        "\"operators\": [{\"name\": \"gemm\", \"group\": \"qkv_projection\", \"count\": 4, \"flops\": 8, "
+        "\"bytes\": 2, \"share\": %g}, {\"name\": \"%s\", \"count\": 1, \"flops\": 8, \"bytes\": 2, "
+        "\"share\": 0.3}]}";
+    char first[800], second[800];
+    snprintf(first, sizeof first, text, 0.169, 6055.0, 36.5, 0.55, "softmax");
+    snprintf(second, sizeof second, text, 0.1675, 6112.0, 36.84, 0.75, "flash");
+    struct tt_json *a = json(first), *b = json(second);
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "fused", .profile = b}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    CHECK(ask(&e, r, 2, "gate_throughput", "undecided", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "target_tokens", "6055 -> 7500", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"),
+          "1.24 times: %s %s", m.reason, m.means);
+    CHECK(ask(&e, r, 2, "target_mfu", "36.5 -> 45", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "%s %s",
+          m.reason, m.means);
+    CHECK(ask(&e, r, 2, "target_tokens", "6055 -> 9000", &m) == TT_MARK_RIGHT && strstr(m.means, "is missed"), "%s %s",
+          m.reason, m.means);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+    tt_json_free(b);
+}
+
 /* What ranks hide: what to do where it is undecided, and what a 0 is. */
 static void what_is_hidden_says_how_sure_it_is(void)
 {
@@ -479,6 +510,7 @@ static void ranks_have_names_and_numbers(void)
 int main(void)
 {
     TEST(a_plan_may_reach_what_was_measured);
+    TEST(a_target_is_as_open_as_the_gate);
     TEST(what_is_uncertain_decides_where_it_can);
     TEST(what_is_hidden_says_how_sure_it_is);
     TEST(a_target_is_met_as_it_is_printed);

@@ -361,15 +361,17 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
-    q.noise = "0.1";
+    q.low = "18";
+    q.high = "22";
     CHECK(judge(q, "40 -> 19", &m) == TT_MARK_RIGHT && strstr(m.means, "reached or missed is not decided"), "%s",
           m.means);
     CHECK(judge(q, "40 -> 21", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "%s", m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is missed"), "%s", m.means);
     CHECK(judge(q, "40 -> 25", &m) == TT_MARK_RIGHT && strstr(m.means, "is reached"), "%s", m.means);
-    q.noise = "1";
+    q.low = "0";
+    q.high = "1e9";
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "a busy one: %s", m.means);
-    q.noise = NULL;
+    q.low = q.high = NULL;
     q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
     CHECK(judge(q, "40 -> 20.00", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "%s", m.means);
