@@ -205,7 +205,7 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
                  {1e-3, "1000 times too small: look at the unit", "1000 times too small"},
                  {1e6, "1000000 times too large: look at the unit", "1000000 times too large"},
                  {1e-6, "1000000 times too small: look at the unit", "1000000 times too small"},
-                 {1e2, "100 times too large", "100 times too large: a fraction is wanted, not a percentage"},
+                 {1e2, "100 times too large", "100 times too large"},
                  {1e-2, "100 times too small", "100 times too small"},
                  {1e1, "10 times too large: is there a digit too many?", NULL},
                  {1e-1, "10 times too small: is a digit missing?", NULL},
@@ -217,6 +217,9 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
     *mistaken = right / 100;
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
+    *mistaken = 100 * right;
+    if (!q->unit && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
+        return "100 times too large: a fraction is wanted, not a percentage";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         *mistaken = slips[i].factor * right;
         if (equals(q, x / slips[i].factor, right))

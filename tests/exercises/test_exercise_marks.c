@@ -55,6 +55,8 @@ static void judges_numbers(void)
           "what is allowed beside the tolerance is no unit: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "4000", &m) == TT_MARK_WRONG && !strcmp(m.reason, "100 times too large"),
+          "a count is no fraction: %s", m.reason);
     q.answer = "step.nothing";
     CHECK(judge(q, "5", &m) == TT_MARK_PASSED);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "1", .at_most = "amdahl(0.5, 0)"};
