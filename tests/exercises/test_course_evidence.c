@@ -58,6 +58,27 @@ static void evidence_is_what_compare_prints(void)
     tt_json_free(patient);
 }
 
+/* Waits, as the walkthrough words them, and one of two, which is no factor 2. */
+static void evidence_is_a_wait_for_each_tensor(void)
+{
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *norm = sick(0, 4.1, 3.3, 39, 4.3, 1),
+                   *mask = sick(0, 4.1, 3.3, 2, 4.3, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = norm}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "I wait for 38 tests", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    r[1].profile = mask;
+    CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    CHECK(ask(&e, r, 2, "patient_waits", "2.00", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "patient_waits", "1", &m) == TT_MARK_WRONG && !strstr(m.reason, "factor"), "%s", m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(norm);
+    tt_json_free(mask);
+}
+
 /* A norm that is many times as large, as tt compare and profile.json have it. */
 static void evidence_is_a_norm(void)
 {
@@ -497,6 +518,7 @@ static void a_count_needs_its_noun(void)
 int main(void)
 {
     TEST(evidence_is_what_compare_prints);
+    TEST(evidence_is_a_wait_for_each_tensor);
     TEST(evidence_is_a_norm);
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
