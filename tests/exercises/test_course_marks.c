@@ -219,7 +219,8 @@ static void tiles_move_what_they_move(void)
 {
     static const struct {
         const char *given, *says; /* NULL: it is right */
-    } cases[] = {{"3.18", NULL}, {"3.17", NULL}, {"3.2", NULL}, {"3", "rounded too far"}, {"3.3", "too large"}, {"0.3145", "reciprocal"},
+    } cases[] = {{"3.18", NULL}, {"3.17", NULL}, {"3.2", NULL}, {"3", "rounded too far"},
+                 {"3.3", "too large"}, {"0.3145", "reciprocal"},
                  {"3.67", "K and V alone"}, {"4", "too large"}};
     struct tt_exercise e;
     struct tt_mark m;
@@ -308,8 +309,8 @@ static void a_gain_is_no_less_than_what_two_runs_differ_by(void)
         struct tt_json *a = json(text[0]), *b = json(text[1]), *c = json(text[2]);
         struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b},
                                      {.name = "double", .profile = c}};
-        CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == (i == 1 ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s %s", m.reason,
-              m.means);
+        CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == (i == 1 ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s %s",
+              m.reason, m.means);
         CHECK(ask(&e, r, 3, "double_times", "2.55", &m) == TT_MARK_RIGHT &&
               strstr(m.means, i == 1 ? "Above 2" : "That is 2 within the noise"), "%s", m.means);
         tt_json_free(a);
@@ -413,8 +414,8 @@ static void a_figure_of_another_run_is_told_within_the_tolerance(void)
     CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum tt_mark_kind kind = ask(&e, r, 3, "step_ms", cases[i].given, &m);
-        CHECK(cases[i].right ? kind == TT_MARK_RIGHT : kind == TT_MARK_WRONG && strstr(m.reason, "of the run "), "%s: %s",
-              cases[i].given, m.reason);
+        CHECK(cases[i].right ? kind == TT_MARK_RIGHT : kind == TT_MARK_WRONG && strstr(m.reason, "of the run "),
+              "%s: %s", cases[i].given, m.reason);
     }
     tt_exercise_free(&e);
     tt_json_free(baseline);
