@@ -153,11 +153,21 @@ bool tt_exercise_rounded(const char *given, double x, double right)
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
-/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same: as many digits as it shows are enough. */
+/* "0.33", or "0.33x". */
+static bool has_two_decimals(const char *given)
+{
+    const char *point = given + strspn(given, "0123456789");
+    return *point == '.' && strspn(point + 1, "0123456789") == 2;
+}
+
+/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same, and tt compare prints 0.33x of 0.3263: as many digits as they
+ * show are enough. */
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
-    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE");
-    return scaled && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+    int digits = tt_exercise_digits(m->given);
+    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE") && digits >= 3;
+    bool quotient = !q->unit && q->tolerance >= 0.01 && has_two_decimals(m->given) && digits >= 2;
+    return (scaled || quotient) && tt_exercise_rounded(m->given, x, right);
 }
 
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)

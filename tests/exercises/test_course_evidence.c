@@ -58,9 +58,10 @@ static void evidence_is_what_compare_prints(void)
     tt_json_free(patient);
 }
 
-/* Waits, as the walkthrough words them, and one of two, which is no factor 2. */
+/* Waits, as the walkthrough words them, and one of two, which is no factor 2; memory, as a difference. */
 static void evidence_is_a_wait_for_each_tensor(void)
 {
+    char text[1200];
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *norm = sick(0, 4.1, 3.3, 39, 4.3, 1),
                    *mask = sick(0, 4.1, 3.3, 2, 4.3, 1);
@@ -69,6 +70,13 @@ static void evidence_is_a_wait_for_each_tensor(void)
     CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
     CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "evidence", "I wait for 38 tests", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    snprintf(text, sizeof text, sick_format, 0.1, 0.0, 4.1, 3.3, 0.0, 1, 4.3, 4.1, 2.5, 1, 1.0);
+    memcpy(strstr(text, "5e7"), "2e7", 3);
+    struct tt_json *small = json(text);
+    r[1].profile = small;
+    CHECK(ask(&e, r, 2, "evidence", "it takes 28.6 MiB less memory", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "it takes 47.7 MiB of memory", &m) == TT_MARK_UNKNOWN, "healthy's: %s", m.means);
+    tt_json_free(small);
     r[1].profile = mask;
     CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_UNKNOWN, "%s", m.means);
     CHECK(ask(&e, r, 2, "patient_waits", "2.00", &m) == TT_MARK_RIGHT, "%s", m.reason);

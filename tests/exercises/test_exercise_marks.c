@@ -38,6 +38,15 @@ static void judges_numbers(void)
           m.reason);
     CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s",
           m.reason);
+    q.tolerance = 0.01;
+    q.answer = "fast:step.seconds * 3.263"; /* 0.3263, of which tt compare prints 0.33x */
+    CHECK(judge(q, "0.33", &m) == TT_MARK_RIGHT && judge(q, "0.33x", &m) == TT_MARK_RIGHT &&
+          judge(q, "0.32", &m) == TT_MARK_WRONG && judge(q, "0.330", &m) == TT_MARK_WRONG &&
+          judge(q, "0.3", &m) == TT_MARK_WRONG, "%s", m.reason);
+    q.answer = "fast:step.seconds * 0.4263"; /* 0.04263: one digit is not enough */
+    CHECK(judge(q, "0.04", &m) == TT_MARK_WRONG, "%s", m.means);
+    q.tolerance = 0.02;
+    q.answer = "slow:step.seconds / fast:step.seconds";
     q.must = "fast:step.seconds < slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
     q.must = "fast:step.seconds > slow:step.seconds";
