@@ -121,6 +121,27 @@ static void what_is_hidden_says_how_sure_it_is(void)
     tt_exercise_free(&e);
 }
 
+/* Kept roofs of a quiet moment, and a run of a busy one: the reason is the run's. */
+static void a_busy_run_has_its_own_uncertainty(void)
+{
+    struct tt_exercise e;
+    struct tt_json *a = json("{\"run\": {\"backend\": \"cpu\", \"load\": 6, \"waited\": 0.6, \"steps\": 5}, \"step\": {"
+                             "\"seconds\": 1, \"deviation\": 0.001}, \"efficiency\": {\"bound\": \"uncertain\", "
+                             "\"intensity\": 16.6, \"ridge\": 11.4, \"mfu_percent\": 8}, \"launch\": {"
+                             "\"idle_seconds\": 0}, \"groups\": [{\"name\": \"gaps\", \"share\": 0, "
+                             "\"roof_percent\": null}], \"operators\": [{\"name\": \"adamw\", \"bound\": \"memory\", \"share\": 0.053}, {"
+                             "\"bound\": \"uncertain\", \"share\": 0.811}]}");
+    struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    CHECK(ask(&e, r, 1, "side", "undecided", &m) == TT_MARK_RIGHT &&
+          strstr(m.means, "Other programs had the processors") && !strstr(m.means, "too low") && !strstr(m.means, "5.3 %"), "%s", m.means);
+    CHECK(ask(&e, r, 1, "analysis_limit", "81.1 % of the step is in operators whose bound is uncertain", &m) ==
+          TT_MARK_RIGHT, "%s", m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(a);
+}
+
 /* What a step is bound by, where some of its operators are uncertain and where the roofs are. */
 static void what_is_uncertain_decides_where_it_can(void)
 {
@@ -152,6 +173,10 @@ static void what_is_uncertain_decides_where_it_can(void)
             CHECK(ask(&e, r, 1, cases[i].id, word, &m) == TT_MARK_RIGHT, "case %zu, %s: %s", i, word, m.reason);
         for (const char *at = cases[i].wrong; tt_list_next(&at, ' ', word, sizeof word);)
             CHECK(ask(&e, r, 1, cases[i].id, word, &m) == TT_MARK_WRONG, "case %zu, %s: %s", i, word, m.means);
+        ask(&e, r, 1, "side", "compute", &m);
+        CHECK(!strstr(m.means, "may be too low") == !!strcmp(cases[i].bound, "uncertain"), "case %zu: %s", i, m.means);
+        CHECK(!strstr(m.means, "are bound by compute and by memory") == (cases[i].uncertain > 0.1),
+              "shares that leave out what is uncertain: %s", m.means);
         tt_json_free(a);
     }
     tt_exercise_free(&e);
@@ -518,6 +543,7 @@ int main(void)
     TEST(a_plan_may_reach_what_was_measured);
     TEST(a_target_is_as_open_as_the_gate);
     TEST(what_is_uncertain_decides_where_it_can);
+    TEST(a_busy_run_has_its_own_uncertainty);
     TEST(what_is_hidden_says_how_sure_it_is);
     TEST(a_target_is_met_as_it_is_printed);
     TEST(a_ranking_leaves_out_none_that_is_larger);
