@@ -124,7 +124,7 @@ static void say_prediction(struct tt_mark *m, double said, double measured)
     else if (fabs(times - 1) < 0.05)
         snprintf(m->means, sizeof m->means, "Measured %.3g, as you said.", measured);
     else
-        snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.2g times what you said.", measured, times);
+        snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.3g times what you said.", measured, times);
 }
 
 /* Measured is at least as good as what was aimed at, to the digits that it was given with. */

@@ -201,7 +201,8 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
         return TT_OK;
     }
     qsort(c, (size_t)n, sizeof *c, descending);
-    snprintf(m->right, sizeof m->right, "%s", c[0].name);
+    for (size_t i = 0, at = 0; i < (size_t)n && close_to(q, c[i].value, c[0].value) && at < sizeof m->right; i++)
+        at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? "/" : "", c[i].name);
     const char *word = meant(q, m->given);
     if (!m->given[0] || !allowed(q, m, word)) return TT_OK;
     const struct candidate *chosen = named(c, n, word);

@@ -129,13 +129,15 @@ static void a_busy_run_has_its_own_uncertainty(void)
                              "\"seconds\": 1, \"deviation\": 0.001}, \"efficiency\": {\"bound\": \"uncertain\", "
                              "\"intensity\": 16.6, \"ridge\": 11.4, \"mfu_percent\": 8}, \"launch\": {"
                              "\"idle_seconds\": 0}, \"groups\": [{\"name\": \"gaps\", \"share\": 0, "
-                             "\"roof_percent\": null}], \"operators\": [{\"name\": \"adamw\", \"bound\": \"memory\", \"share\": 0.053}, {"
+                             "\"roof_percent\": null}], \"operators\": [{\"name\": \"adamw\", \"bound\": \"memory\", "
+                             "\"share\": 0.053}, {"
                              "\"bound\": \"uncertain\", \"share\": 0.811}]}");
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
     struct tt_mark m;
     CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
     CHECK(ask(&e, r, 1, "side", "undecided", &m) == TT_MARK_RIGHT &&
-          strstr(m.means, "Other programs had the processors") && !strstr(m.means, "too low") && !strstr(m.means, "5.3 %"), "%s", m.means);
+          strstr(m.means, "Other programs had the processors") && !strstr(m.means, "too low") &&
+          !strstr(m.means, "5.3 %"), "%s", m.means);
     CHECK(ask(&e, r, 1, "analysis_limit", "81.1 % of the step is in operators whose bound is uncertain", &m) ==
           TT_MARK_RIGHT, "%s", m.reason);
     tt_exercise_free(&e);

@@ -137,8 +137,10 @@ static void judges_words(void)
     CHECK(judge(q, "disk", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "memory, compute"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items};
     CHECK(judge(q, "slow", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "slow"), "%s", m.right);
     q.tolerance = 0.7;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && strstr(m.means, "slow is ahead"), "%s", m.means);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "slow/fast"), "what --reveal shows: %s", m.right);
     q.tolerance = 0;
     q.least = true;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
@@ -349,7 +351,7 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "1.1 to 1.2", &m) == TT_MARK_RIGHT && strstr(m.means, "above your range"), "%s", m.means);
     CHECK(judge(q, "1.3 to 1.4", &m) == TT_MARK_RIGHT && strstr(m.means, "below your range"), "%s", m.means);
     q.kind = TT_ASK_RANGE;
-    CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.2 times what you"), "%s",
+    CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.25 times what you"), "%s",
           m.means);
     CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, as you said."), "%s", m.means);
     q.measured = "step.nothing";
