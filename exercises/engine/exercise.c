@@ -138,6 +138,14 @@ static tt_status check_slips(const struct tt_yaml *list)
     return TT_OK;
 }
 
+/* Other words for a choice: a list for each. */
+static tt_status check_words(const struct tt_yaml *map)
+{
+    for (const struct tt_yaml *y = map ? map->first : NULL; y; y = y->next)
+        if (y->kind != TT_YAML_LIST) return wrong(y, y->key, "a list");
+    return TT_OK;
+}
+
 /* What a sentence may name: a list, or the id of a question above that has the same. */
 static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise *e, struct tt_question *q)
 {
@@ -164,7 +172,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
     TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
-                "at_most", "measured", "noise", "must", "choices", "items", "slips", "names", "unlike",
+                "at_most", "measured", "low", "high", "must", "choices", "items", "words", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -180,10 +188,13 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "at_least", false, &q->at_least));
     TT_TRY(text_of(y, "at_most", false, &q->at_most));
     TT_TRY(text_of(y, "measured", false, &q->measured));
-    TT_TRY(text_of(y, "noise", false, &q->noise));
+    TT_TRY(text_of(y, "low", false, &q->low));
+    TT_TRY(text_of(y, "high", false, &q->high));
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));
+    TT_TRY(part_of(y, "words", TT_YAML_MAP, &q->words));
+    TT_TRY(check_words(q->words));
     TT_TRY(text_of(y, "unlike", false, &q->unlike));
     TT_TRY(part_of(y, "slips", TT_YAML_LIST, &q->slips));
     TT_TRY(check_slips(q->slips));

@@ -124,7 +124,7 @@ static void say_prediction(struct tt_mark *m, double said, double measured)
     else if (fabs(times - 1) < 0.05)
         snprintf(m->means, sizeof m->means, "Measured %.3g, as you said.", measured);
     else
-        snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.2g times what you said.", measured, times);
+        snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.3g times what you said.", measured, times);
 }
 
 /* Measured is at least as good as what was aimed at, to the digits that it was given with. */
@@ -135,13 +135,13 @@ static bool is_reached(const struct tt_mark *m, const double x[2], double measur
     return after && tt_exercise_rounded(after + strspn(after, " "), x[1], measured);
 }
 
-/* What was measured may be off by more than it is from what was aimed at; 1: by anything. */
-static tt_status is_open(const struct tt_question *q, struct tt_formula_scope *scope, double aim, double measured,
-                         bool *open)
+/* What was aimed at lies within the interval of what was measured. */
+static tt_status is_open(const struct tt_question *q, struct tt_formula_scope *scope, double aim, bool *open)
 {
-    double noise = 0;
-    if (q->noise) TT_TRY(tt_exercise_formula(q, q->noise, scope, &noise));
-    *open = noise >= 1 || fabs(measured - aim) < noise * fabs(measured);
+    double low = INFINITY, high = -INFINITY;
+    if (q->low) TT_TRY(tt_exercise_formula(q, q->low, scope, &low));
+    if (q->high) TT_TRY(tt_exercise_formula(q, q->high, scope, &high));
+    *open = low <= aim && aim <= high;
     return TT_OK;
 }
 
@@ -159,7 +159,7 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     bool large = fabs(measured) >= 1000 && fabs(measured) < 1e15;
     snprintf(figure, sizeof figure, large ? "%.0f" : q->kind == TT_ASK_TARGET ? "%.6g" : "%.3g", measured);
     bool open = false;
-    if (q->kind == TT_ASK_TARGET) TT_TRY(is_open(q, scope, x[1], measured, &open));
+    if (q->kind == TT_ASK_TARGET) TT_TRY(is_open(q, scope, x[1], &open));
     const char *how = open                     ? "within the noise of your target, so reached or missed is not decided"
                       : q->kind == TT_ASK_TARGET
                           ? (is_reached(m, x, measured) ? "your target is reached" : "your target is missed")

@@ -71,6 +71,7 @@ static bool holds(const struct tt_json *row, const char *column, const char *ope
         double limit = strtod(wanted, NULL), x = value && value->type == TT_JSON_NUMBER ? value->number : NAN;
         return operator[0] == '<' ? x < limit : x > limit;
     }
+    if (operator[0] == '~') return value && value->type == TT_JSON_STRING && strstr(value->string, wanted);
     bool equal = false;
     if (value && value->type == TT_JSON_STRING) equal = !strcmp(value->string, wanted);
     if (value && value->type == TT_JSON_NUMBER) equal = value->number == strtod(wanted, NULL);
@@ -103,7 +104,7 @@ static tt_status bare_text(struct tt_formula_parser *p, const char *stops, char 
 static tt_status condition(struct tt_formula_parser *p, struct place *at, const char *column)
 {
     const char *operator = tt_formula_take(p, "!=") ? "!=" : tt_formula_take(p, "<") ? "<" : tt_formula_take(p, ">") ?
-                           ">" : "=";
+                           ">" : tt_formula_take(p, "~") ? "~" : "=";
     char wanted[128];
     if (operator[0] == '=' && !tt_formula_take(p, "=")) return tt_formula_error(p, "= or ] is missing");
     TT_TRY(bare_text(p, ",]", wanted, sizeof wanted));
@@ -122,7 +123,7 @@ static tt_status selection(struct tt_formula_parser *p, struct place *at)
 {
     char text[128];
     TT_TRY(spread(p, at));
-    TT_TRY(bare_text(p, ",]=!<>", text, sizeof text));
+    TT_TRY(bare_text(p, ",]=!<>~", text, sizeof text));
     if (tt_formula_take(p, "]")) {
         bool index = text[0] && strspn(text, "0123456789") == strlen(text);
         if (at->rows) pick(at, index ? atoi(text) : named(at, text));
@@ -130,7 +131,7 @@ static tt_status selection(struct tt_formula_parser *p, struct place *at)
     }
     TT_TRY(condition(p, at, text));
     while (tt_formula_take(p, ",")) {
-        TT_TRY(bare_text(p, ",]=!<>", text, sizeof text));
+        TT_TRY(bare_text(p, ",]=!<>~", text, sizeof text));
         TT_TRY(condition(p, at, text));
     }
     return tt_formula_take(p, "]") ? TT_OK : tt_formula_error(p, "a ] is missing");

@@ -111,6 +111,14 @@ static bool listed(const struct tt_yaml *list, const char *word)
     return false;
 }
 
+/* "columns" where the question has it as another word for cols: the one that is meant. */
+static const char *meant(const struct tt_question *q, const char *word)
+{
+    for (const struct tt_yaml *y = q->words ? q->words->first : NULL; y; y = y->next)
+        if (listed(y, word)) return y->key;
+    return word;
+}
+
 static void none_of(struct tt_mark *m, const char *word)
 {
     m->kind = TT_MARK_UNKNOWN;
@@ -193,9 +201,11 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
         return TT_OK;
     }
     qsort(c, (size_t)n, sizeof *c, descending);
-    snprintf(m->right, sizeof m->right, "%s", c[0].name);
-    if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
-    const struct candidate *chosen = named(c, n, m->given);
+    for (size_t i = 0, at = 0; i < (size_t)n && close_to(q, c[i].value, c[0].value) && at < sizeof m->right; i++)
+        at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? "/" : "", c[i].name);
+    const char *word = meant(q, m->given);
+    if (!m->given[0] || !allowed(q, m, word)) return TT_OK;
+    const struct candidate *chosen = named(c, n, word);
     tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
                        !strcmp(c[0].name, "undecided")  ? "your runs do not decide it"
                        : !strcmp(m->given, "undecided") ? "one of them is ahead in your run"
@@ -248,7 +258,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
                         struct tt_mark *m)
 {
     char word[TT_ANSWER];
-    snprintf(word, sizeof word, "%s", m->given);
+    snprintf(word, sizeof word, "%s", meant(q, m->given));
     without_shape(word);
     with_its_word(v, word, sizeof word);
     if (!allowed(q, m, word)) return;

@@ -288,8 +288,9 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     moved_controls(m, out);
     double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;
-    tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% here, and %s closer to 1 than that. The answer "
-                        "is right, but shows neither gain nor loss: ", 100 * most, n > 1 ? "these are" : "this is");
+    tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% towards 1 here, and %s closer to 1 than that. "
+                        "The answer is right, but shows neither gain nor loss: ", 100 * most,
+                   n > 1 ? "these are" : "this is");
     if (floor)
         tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
                             "do not change that. Measure each of them several times\n", 100 * most / sqrt(2));

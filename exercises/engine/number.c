@@ -153,11 +153,21 @@ bool tt_exercise_rounded(const char *given, double x, double right)
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
-/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same: as many digits as it shows are enough. */
+/* "0.33", or "0.33x". */
+static bool has_two_decimals(const char *given)
+{
+    const char *point = given + strspn(given, "0123456789");
+    return *point == '.' && strspn(point + 1, "0123456789") == 2;
+}
+
+/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same, and tt compare prints 0.33x of 0.3263: as many digits as they
+ * show are enough. */
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
-    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE");
-    return scaled && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+    int digits = tt_exercise_digits(m->given);
+    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE") && digits >= 3;
+    bool quotient = !q->unit && q->tolerance >= 0.01 && has_two_decimals(m->given) && digits >= 2;
+    return (scaled || quotient) && tt_exercise_rounded(m->given, x, right);
 }
 
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)
@@ -205,7 +215,7 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
                  {1e-3, "1000 times too small: look at the unit", "1000 times too small"},
                  {1e6, "1000000 times too large: look at the unit", "1000000 times too large"},
                  {1e-6, "1000000 times too small: look at the unit", "1000000 times too small"},
-                 {1e2, "100 times too large", "100 times too large: a fraction is wanted, not a percentage"},
+                 {1e2, "100 times too large", "100 times too large"},
                  {1e-2, "100 times too small", "100 times too small"},
                  {1e1, "10 times too large: is there a digit too many?", NULL},
                  {1e-1, "10 times too small: is a digit missing?", NULL},
@@ -217,6 +227,9 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
     *mistaken = right / 100;
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
+    *mistaken = 100 * right;
+    if (!q->unit && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
+        return "100 times too large: a fraction is wanted, not a percentage";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         *mistaken = slips[i].factor * right;
         if (equals(q, x / slips[i].factor, right))

@@ -8,9 +8,9 @@
 
 #include "exercises/engine/parts.h"
 
-enum quantity { TIME, BYTES, WORK, PARTS };
+enum quantity { TIME, BYTES, WORK, INTENSITY, PARTS };
 
-/* In seconds, bytes, FLOP, or of a whole. */
+/* In seconds, bytes, FLOP, FLOP per byte (before FLOP, which they begin with), or of a whole. */
 static const struct tt_unit {
     const char *name;
     enum quantity of;
@@ -18,7 +18,9 @@ static const struct tt_unit {
 } units[] = {{"s", TIME, 1},         {"seconds", TIME, 1},    {"ms", TIME, 1e-3},       {"us", TIME, 1e-6},
              {"\xc2\xb5s", TIME, 1e-6}, {"\xce\xbcs", TIME, 1e-6}, {"min", TIME, 60},   {"B", BYTES, 1},
              {"bytes", BYTES, 1},    {"kB", BYTES, 1e3},      {"KiB", BYTES, 0x1p10},   {"MB", BYTES, 1e6},
-             {"MiB", BYTES, 0x1p20}, {"GB", BYTES, 1e9},      {"GiB", BYTES, 0x1p30},   {"FLOP", WORK, 1},
+             {"MiB", BYTES, 0x1p20}, {"GB", BYTES, 1e9},      {"GiB", BYTES, 0x1p30},   {"FLOP/byte", INTENSITY, 1},
+             {"FLOPs/byte", INTENSITY, 1}, {"FLOP/B", INTENSITY, 1}, {"FLOP per byte", INTENSITY, 1},
+             {"FLOPs per byte", INTENSITY, 1}, {"FLOP", WORK, 1},
              {"MFLOP", WORK, 1e6},   {"GFLOP", WORK, 1e9},    {"TFLOP", WORK, 1e12},    {"MFLOPs", WORK, 1e6},
              {"GFLOPs", WORK, 1e9},  {"TFLOPs", WORK, 1e12},  {"%", PARTS, 0.01},       {"percent", PARTS, 0.01},
              {"per cent", PARTS, 0.01}, {"parts", PARTS, 1}};

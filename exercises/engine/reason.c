@@ -251,8 +251,9 @@ static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope 
         if (number && is_rounded(q, m, v.number)) say_known(m, tt_yaml_get(y, "says")->text, 0);
         tt_formula_free(&v);
     }
-    bool beside = fabs(m->number - m->value) > 0.01 * fabs(m->value);
-    if (m->kind == TT_MARK_RIGHT && beside && tt_exercise_digits(m->given) > 3) find_other_run(q, scope, m, 1e-9);
+    int digits = tt_exercise_digits(m->given); /* five are no figure of another run by chance */
+    bool beside = fabs(m->number - m->value) > (digits > 4 ? 0.002 : 0.01) * fabs(m->value);
+    if (m->kind == TT_MARK_RIGHT && beside && digits > 3) find_other_run(q, scope, m, 1e-9);
     return TT_OK;
 }
 

@@ -167,8 +167,11 @@ static void draw_roof(struct tt_text *out, const struct axis *x, const struct ax
 static void name_roof(struct tt_text *out, const struct axis *x, const struct axis *y, const struct tt_roof *r)
 {
     char a[32], b[32], c[32];
+    bool sheet = r->datasheet_flops > 0 && r->datasheet_bandwidth > 0;
     if (!(r->flops > 0) || !(r->bandwidth > 0)) return;
-    svg_text(out, x->to, place(y, r->flops) - 6, SVG_RIGHT | SVG_SOFT, "%sFLOP/s measured", tt_si(r->flops, a));
+    double top = sheet ? fmax(r->flops, r->datasheet_flops) : r->flops; /* above both lines, through neither */
+    if (sheet) svg_text(out, x->from + 8, y->to + 32, SVG_SOFT, "dashed: datasheet");
+    svg_text(out, x->to, place(y, top) - 6, SVG_RIGHT | SVG_SOFT, "%sFLOP/s measured", tt_si(r->flops, a));
     svg_text(out, x->from + 8, y->to + 14, SVG_SOFT, "slope: %sB/s measured; ridge at %s FLOP/byte",
              tt_si(r->bandwidth, b), tt_si(r->flops / r->bandwidth, c));
 }

@@ -5,10 +5,11 @@
 #include "core/checkpoint/checkpoint.h"
 #include "tests/exercises/course_fixture.h"
 
-/* A healthy run and a patient that rebuilds its mask: one more wait, one more copy, and as many bytes. */
+/* A healthy run and a patient that rebuilds its mask: one more wait, one more copy, and as many bytes. The kernels of
+ * both take 3.3 s. */
 static const char sick_format[] =
     "{\"run\": {\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
-    "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
+    "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": %g, \"grad_norm\": 7.7, "
     "\"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": %d}, \"phases\": [{\"name\": \"other\", \"wall\": 0}], "
     "\"samples\": [{\"step\": 1, \"loss\": %g, \"grad_norm\": 2.6}, {\"step\": 2, \"loss\": %g, \"grad_norm\": %g}, "
     "{\"step\": 3, \"loss\": 3.95, \"grad_norm\": 1.1}], \"groups\": [{\"name\": "
@@ -20,8 +21,8 @@ static struct tt_json *sick_then(double waited, double loss, double seconds, int
                                  double second, double second_norm)
 {
     char text[1200];
-    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, count, first, second,
-             second_norm, count, norm);
+    snprintf(text, sizeof text, sick_format, waited > 0.1 ? 5.6 : 0.1, waited, loss, seconds, seconds - 3.3, count,
+             first, second, second_norm, count, norm);
     return json(text);
 }
 
@@ -55,6 +56,35 @@ static void evidence_is_what_compare_prints(void)
     tt_exercise_free(&e);
     tt_json_free(healthy);
     tt_json_free(patient);
+}
+
+/* Waits, as the walkthrough words them, and one of two, which is no factor 2; memory, as a difference. */
+static void evidence_is_a_wait_for_each_tensor(void)
+{
+    char text[1200];
+    struct tt_exercise e;
+    struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *norm = sick(0, 4.1, 3.3, 39, 4.3, 1),
+                   *mask = sick(0, 4.1, 3.3, 2, 4.3, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = norm}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "I wait for 38 tests", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    snprintf(text, sizeof text, sick_format, 0.1, 0.0, 4.1, 3.3, 0.0, 1, 4.3, 4.1, 2.5, 1, 1.0);
+    memcpy(strstr(text, "5e7"), "2e7", 3);
+    struct tt_json *small = json(text);
+    r[1].profile = small;
+    CHECK(ask(&e, r, 2, "evidence", "it takes 28.6 MiB less memory", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "it takes 47.7 MiB of memory", &m) == TT_MARK_UNKNOWN, "healthy's: %s", m.means);
+    tt_json_free(small);
+    r[1].profile = mask;
+    CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    CHECK(ask(&e, r, 2, "patient_waits", "2.00", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "patient_waits", "1", &m) == TT_MARK_WRONG && !strstr(m.reason, "factor"), "%s", m.reason);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(norm);
+    tt_json_free(mask);
 }
 
 /* A norm that is many times as large, as tt compare and profile.json have it. */
@@ -416,6 +446,42 @@ static void evidence_is_no_scatter(void)
     tt_exercise_free(&e);
 }
 
+/* A step that is longer because kernels took longer which healthy has as well tells of the machine. */
+static void evidence_is_no_slower_kernel(void)
+{
+    static const char format[] =
+        "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, \"step\": {"
+        "\"kernels\": %d, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.001, \"gap_seconds\": %g, "
+        "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7}, \"launch\": {\"waits\": 1}, \"phases\": [{"
+        "\"name\": \"other\", \"wall\": 4e-6}], \"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], "
+        "\"groups\": [{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, \"seconds\": 6e-6}], "
+        "\"gradients\": []}";
+    static const struct {
+        int kernels;
+        double gap;
+        const char *sentence, *says; /* NULL: it is right */
+    } cases[] = {{143, 7e-6, "The step takes 112.9 ms instead of 68.5 ms", "these took longer or less long: that is"},
+                 {143, -0.0187, "the gaps are 18.7 ms", "none of the figures"},
+                 {143, 0.044, "The step takes 112.9 ms instead of 68.5 ms", NULL},
+                 {4421, 7e-6, "The step takes 112.9 ms instead of 68.5 ms", NULL}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    char text[2][1000];
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text[0], sizeof text[0], format, 143, 0.0685, 8e-6, 7.7);
+        snprintf(text[1], sizeof text[1], format, cases[i].kernels, 0.1129, cases[i].gap, 7.1);
+        struct tt_json *healthy = json(text[0]), *patient = json(text[1]);
+        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+        enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "case %zu: %s", i, m.reason);
+        tt_json_free(healthy);
+        tt_json_free(patient);
+    }
+    tt_exercise_free(&e);
+}
+
 /* A small count is that of many things, and needs its noun; a number beside a figure is whose it is nearest to. */
 static void a_count_needs_its_noun(void)
 {
@@ -460,6 +526,7 @@ static void a_count_needs_its_noun(void)
 int main(void)
 {
     TEST(evidence_is_what_compare_prints);
+    TEST(evidence_is_a_wait_for_each_tensor);
     TEST(evidence_is_a_norm);
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
@@ -469,6 +536,7 @@ int main(void)
     TEST(evidence_is_not_what_healthy_has);
     TEST(a_suspicion_says_what_differs);
     TEST(evidence_is_no_scatter);
+    TEST(evidence_is_no_slower_kernel);
     TEST(a_count_needs_its_noun);
     return test_end();
 }

@@ -38,6 +38,15 @@ static void judges_numbers(void)
           m.reason);
     CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s",
           m.reason);
+    q.tolerance = 0.01;
+    q.answer = "fast:step.seconds * 3.263"; /* 0.3263, of which tt compare prints 0.33x */
+    CHECK(judge(q, "0.33", &m) == TT_MARK_RIGHT && judge(q, "0.33x", &m) == TT_MARK_RIGHT &&
+          judge(q, "0.32", &m) == TT_MARK_WRONG && judge(q, "0.330", &m) == TT_MARK_WRONG &&
+          judge(q, "0.3", &m) == TT_MARK_WRONG, "%s", m.reason);
+    q.answer = "fast:step.seconds * 0.4263"; /* 0.04263: one digit is not enough */
+    CHECK(judge(q, "0.04", &m) == TT_MARK_WRONG, "%s", m.means);
+    q.tolerance = 0.02;
+    q.answer = "slow:step.seconds / fast:step.seconds";
     q.must = "fast:step.seconds < slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
     q.must = "fast:step.seconds > slow:step.seconds";
@@ -55,6 +64,8 @@ static void judges_numbers(void)
           "what is allowed beside the tolerance is no unit: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "4000", &m) == TT_MARK_WRONG && !strcmp(m.reason, "100 times too large"),
+          "a count is no fraction: %s", m.reason);
     q.answer = "step.nothing";
     CHECK(judge(q, "5", &m) == TT_MARK_PASSED);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "1", .at_most = "amdahl(0.5, 0)"};
@@ -126,8 +137,10 @@ static void judges_words(void)
     CHECK(judge(q, "disk", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "memory, compute"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items};
     CHECK(judge(q, "slow", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "slow"), "%s", m.right);
     q.tolerance = 0.7;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && strstr(m.means, "slow is ahead"), "%s", m.means);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "slow/fast"), "what --reveal shows: %s", m.right);
     q.tolerance = 0;
     q.least = true;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
@@ -141,6 +154,17 @@ static void judges_words(void)
     CHECK(judge(q, "rank 1", &m) == TT_MARK_RIGHT && judge(q, "rank 2", &m) == TT_MARK_UNKNOWN &&
           strstr(m.reason, "\"rank 2\""), "%s", m.reason);
     tt_yaml_free(faults);
+    struct tt_yaml *sides = yaml("[rows, cols]"), *words = yaml("rows: [row]\ncols: [columns, column]\n"),
+                   *others = yaml("slow: [not fast]\n");
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "'cols'", .choices = sides, .words = words};
+    CHECK(judge(q, "columns", &m) == TT_MARK_RIGHT && judge(q, "The columns.", &m) == TT_MARK_RIGHT &&
+          judge(q, "cols", &m) == TT_MARK_RIGHT && judge(q, "row", &m) == TT_MARK_WRONG &&
+          judge(q, "lines", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: rows, cols"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items, .words = others};
+    CHECK(judge(q, "not fast", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG, "%s", m.reason);
+    tt_yaml_free(sides);
+    tt_yaml_free(words);
+    tt_yaml_free(others);
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
     CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG &&
           judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
@@ -327,7 +351,7 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "1.1 to 1.2", &m) == TT_MARK_RIGHT && strstr(m.means, "above your range"), "%s", m.means);
     CHECK(judge(q, "1.3 to 1.4", &m) == TT_MARK_RIGHT && strstr(m.means, "below your range"), "%s", m.means);
     q.kind = TT_ASK_RANGE;
-    CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.2 times what you"), "%s",
+    CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.25 times what you"), "%s",
           m.means);
     CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, as you said."), "%s", m.means);
     q.measured = "step.nothing";
@@ -350,15 +374,17 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
           m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
-    q.noise = "0.1";
+    q.low = "18";
+    q.high = "22";
     CHECK(judge(q, "40 -> 19", &m) == TT_MARK_RIGHT && strstr(m.means, "reached or missed is not decided"), "%s",
           m.means);
     CHECK(judge(q, "40 -> 21", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "%s", m.means);
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is missed"), "%s", m.means);
     CHECK(judge(q, "40 -> 25", &m) == TT_MARK_RIGHT && strstr(m.means, "is reached"), "%s", m.means);
-    q.noise = "1";
+    q.low = "0";
+    q.high = "1e9";
     CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "is not decided"), "a busy one: %s", m.means);
-    q.noise = NULL;
+    q.low = q.high = NULL;
     q.measured = "1.0002 * fast:step.kernels"; /* 20.004 */
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "to the digits given: %s", m.means);
     CHECK(judge(q, "40 -> 20.00", &m) == TT_MARK_RIGHT && strstr(m.means, "reached"), "%s", m.means);

@@ -35,9 +35,9 @@ static void noise(double seconds, double deviation, int steps, const char *answe
 static void tells_noise(void)
 {
     const char *gain = "slow:step.seconds / fast:step.seconds";
-    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: a quotient of two runs may be off by 14.3 %");
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: a quotient of two runs may be off by 14.3 % towards 1 here");
     noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "your steps vary. Measure with STEPS=30");
-    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "may be off by 1.4 % here");
+    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "may be off by 1.4 % towards 1 here");
     noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "more steps do not change that");
     noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
     noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);

@@ -36,6 +36,22 @@ static void judges_sentences(void)
     tt_yaml_free(names);
 }
 
+/* "6.25 FLOP/byte", as the tables print it, are no 6.25 FLOP. */
+static void takes_intensities(void)
+{
+    static const char *const yes[] = {"It has 6.25 FLOP/byte, below the ridge", "It has 6.25 FLOPs per byte of it",
+                                      "About 6.2 FLOP per byte are little", "The intensity is 6.25, which is low"};
+    static const char *const no[] = {"It has 6.25 FLOP in all", "It takes 6.25 ms a byte", "It has 7.5 FLOP/byte here"};
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- step.kernels * 0.15625 in FLOP/byte\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        CHECK(judge(q, yes[i], &m) == TT_MARK_RIGHT, "\"%s\": %s", yes[i], m.reason);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        CHECK(judge(q, no[i], &m) == TT_MARK_UNKNOWN, "\"%s\": %s", no[i], m.means);
+    tt_yaml_free(names);
+}
+
 /* What only looks like a figure of the run. */
 static void takes_no_other_number(void)
 {
@@ -84,6 +100,7 @@ int main(void)
 {
     open_runs();
     TEST(judges_sentences);
+    TEST(takes_intensities);
     TEST(takes_no_other_number);
     TEST(reads_figures_in_any_unit);
     close_runs();

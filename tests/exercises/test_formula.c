@@ -53,6 +53,9 @@ static void computes(void)
     gives("sum(groups[bound=memory].share)", 0.2 + 0.1);
     gives("sum(groups[bound=memory, share>0.15].share)", 0.2);
     gives("count(groups[bound!=memory])", 3);
+    gives("count(groups[bound~mem])", 2);
+    gives("sum(groups[name~f, bound=compute].share)", 0.5);
+    gives("count(groups[bound~(])", 0);
     gives("sum(groups[name=nobody].share) + count(groups[name=nobody])", 0);
     gives("max(groups.share) + min(groups.share)", 0.6);
     gives("mean(groups.share)", 0.995 / 4);

@@ -61,6 +61,31 @@ static void draws_odd_values(void)
     }
 }
 
+/* The height of the flat part of a roof: the last of its points. NAN: there is none. */
+static double flat_of(const char *svg, const char *class)
+{
+    const char *line = strstr(svg, class), *end = line ? strstr(line, "\"/>") : NULL;
+    while (end && end > line && *end != ',') end--;
+    return end ? atof(end + 1) : NAN;
+}
+
+/* What names the measured roof stands above both roofs, so that no line runs through it. */
+static void the_roof_has_its_name_above_it(void)
+{
+    struct tt_roof_point point = {"gemm", 600, 7e14, 0.5, 1};
+    static const double datasheets[] = {9.89e14, 7e14, NAN};
+    for (int i = 0; i < 3; i++) {
+        struct tt_text t = {0};
+        tt_svg_roofline(&t, &(struct tt_roof){"roof", 7.5e14, 4.13e12, datasheets[i], i < 2 ? 4.8e12 : NAN, &point, 1});
+        const char *name = strstr(t.s, "FLOP/s measured");
+        while (name && name > t.s && *name != '<') name--;
+        double y = name ? atof(strstr(name, "y=\"") + 3) : NAN;
+        CHECK(y < flat_of(t.s, "class=\"roof\"") && (i == 2 || y < flat_of(t.s, "class=\"sheet\"")), "%d: at %g", i, y);
+        CHECK(!strstr(t.s, "dashed: datasheet") == (i == 2));
+        tt_text_free(&t);
+    }
+}
+
 static void bars_are_as_long_as_their_values(void)
 {
     struct tt_text t = {0};
@@ -454,6 +479,7 @@ int main(void)
     TEST(says_numbers);
     TEST(the_checker_finds_faults);
     TEST(draws_odd_values);
+    TEST(the_roof_has_its_name_above_it);
     TEST(bars_are_as_long_as_their_values);
     TEST(grouped_bars_have_units_and_whole_names);
     TEST(writes_a_whole_page);
