@@ -89,12 +89,25 @@ static const char *behind_word(const struct tt_question *q, const char *given)
     return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
 }
 
+/* "12.5", and also as one writes it on paper: "2^-8", "1/16". */
+static bool read_number(const char *given, char **end, double *out)
+{
+    char *after;
+    *out = strtod(given, end);
+    bool number = isfinite(*out) && is_decimal(given, *end), power = **end == '^';
+    if (!number || (!power && **end != '/')) return number;
+    double second = strtod(*end + 1, &after);
+    if (!isfinite(second) || !is_decimal(*end + 1, after)) return number;
+    *end = after;
+    *out = power ? pow(*out, second) : *out / second;
+    return isfinite(*out);
+}
+
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300], plain[64];
     const char *given = without_marks(behind_word(q, m->given), plain, sizeof plain);
-    *out = strtod(given, &end);
-    bool number = isfinite(*out) && is_decimal(given, end);
+    bool number = read_number(given, &end, out);
     while (*end == ' ') end++;
     if (number && scale_by(q, end, out)) return true;
     if (number && *end == ',')

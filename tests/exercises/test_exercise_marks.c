@@ -20,6 +20,11 @@ static void judges_numbers(void)
     CHECK(judge(q, "much", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY);
     CHECK(!strcmp(m.right, "250 ms"), "%s", m.right);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "0.00390625", .tolerance = 0.02};
+    CHECK(judge(q, "2^-8", &m) == TT_MARK_RIGHT && judge(q, "1/256", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(judge(q, "2^-7", &m) == TT_MARK_WRONG && judge(q, "1/128", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "2^", &m) == TT_MARK_UNKNOWN && judge(q, "1/0", &m) == TT_MARK_UNKNOWN &&
+          judge(q, "1/2/128", &m) == TT_MARK_UNKNOWN && judge(q, "9^999", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
     q = (struct tt_question){
         .kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
