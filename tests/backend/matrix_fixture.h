@@ -3,6 +3,8 @@
 #define TT_MATRIX_FIXTURE_H
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "core/base/rng.h"
@@ -67,6 +69,25 @@ static inline void matrix_set(struct matrix *x, float value)
         for (int64_t i = 0; i < x->rows; i++)
             for (int64_t j = 0; j < x->cols; j++) *at(x, b, i, j) = value;
     matrix_upload(x);
+}
+
+/* Of all libraries of this build that multiply matrices. */
+static inline int with_each_library(void (*everything)(void))
+{
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
+    tt_backend_close(&backend);
+    unsetenv("TT_CPU_GEMM");
+    unsetenv("TT_HIPBLASLT");
+    everything();
+    if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* it has one library, not two */
+    if (!strcmp(tt_backend_name(), "cpu")) {
+        setenv("TT_CPU_GEMM", "blas", 1);
+        everything();
+    }
+    setenv("TT_CPU_GEMM", "builtin", 1);
+    setenv("TT_HIPBLASLT", "0", 1);
+    everything();
+    return test_end();
 }
 
 #endif

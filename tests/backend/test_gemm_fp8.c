@@ -158,20 +158,4 @@ static void everything(void)
     tt_backend_close(&backend);
 }
 
-int main(void)
-{
-    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
-    tt_backend_close(&backend);
-    unsetenv("TT_CPU_GEMM");
-    unsetenv("TT_HIPBLASLT");
-    everything();
-    if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* it has one library, not two */
-    if (!strcmp(tt_backend_name(), "cpu")) {
-        setenv("TT_CPU_GEMM", "blas", 1);
-        everything();
-    }
-    setenv("TT_CPU_GEMM", "builtin", 1);
-    setenv("TT_HIPBLASLT", "0", 1);
-    everything();
-    return test_end();
-}
+int main(void) { return with_each_library(everything); }

@@ -347,36 +347,54 @@ static void a_gain_is_no_less_than_what_two_runs_differ_by(void)
     tt_exercise_free(&e);
 }
 
+struct answer {
+    const char *folder, *id, *given, *says; /* NULL: it is right */
+};
+
+static void check_answers(const struct answer *cases, size_t n, struct tt_formula_run *r, int runs)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tt_exercise e;
+        struct tt_mark m;
+        char folder[80];
+        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
+        CHECK_OK(tt_exercise_read(folder, &e));
+        enum tt_mark_kind kind = ask(&e, r, runs, cases[i].id, cases[i].given, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s %s: %s", cases[i].id, cases[i].given, m.reason);
+        tt_exercise_free(&e);
+    }
+}
+
 /* Answers that were given, and which mistake each of them is. */
 static void mistakes_are_named_as_they_were_made(void)
 {
-    static const struct {
-        const char *folder, *id, *given, *says; /* NULL: it is right */
-    } cases[] = {{"01-baseline", "double_times", "2.094", NULL},
-                 {"01-baseline", "double_times", "2.0058", "of the run again; that of baseline is wanted"},
-                 {"01-baseline", "ideal_ms", "80.3", NULL},
-                 {"01-baseline", "ideal_ms", "82.7", "with all of S x S"},
-                 {"01-baseline", "ideal_ms", "82.6", NULL},
-                 {"01-baseline", "equals_percent", "4", "rounded too far"},
-                 {"01-baseline", "largest_group", "optimiser", NULL},
-                 {"05-flash", "bytes_ratio", "1.09", "ratio of the FLOPs"},
-                 {"05-flash", "bytes_ratio", "1.072", "half of what is wanted"},
-                 {"11-scaling", "strong_limit", "0.823", "it is n/(n-1) times as long"},
-                 {"11-scaling", "strong_limit", "0.41", NULL},
-                 {"03-bottlenecks", "step_ms", "148", NULL},
-                 {"03-bottlenecks", "step_ms", "150.9", "that is the mean"},
-                 {"05-flash", "online_l", "1.135", NULL},
-                 {"05-flash", "online_l", "-1.135", "the sign is the other way round"},
-                 {"05-flash", "fused_growth", "4", "by so much the sequence grows"},
-                 {"05-flash", "fused_growth", "4.014", "that is all memory"},
-                 {"05-flash", "fused_growth", "6.65", "the row activations of the ledger, which leaves out the logits"},
-                 {"11-scaling", "exposed_ms", "269.3", NULL},
-                 {"11-scaling", "exposed_ms", "135", "a difference of two medians, about what is hidden"},
-                 {"11-scaling", "exposed_ms", "257.6", "hidden_ms is the median over pairs"},
-                 {"11-scaling", "late_hidden", "78.2", "hidden_ms is the median over pairs"},
-                 {"11-scaling", "shard_saves", "15.97", NULL},
-                 {"11-scaling", "shard_saves", "16.75", "a MiB is 1048576 bytes"},
-                 {"11-scaling", "shard_saves", "16.5", "too large for this run"}};
+    static const struct answer cases[] = {
+        {"01-baseline", "double_times", "2.094", NULL},
+        {"01-baseline", "double_times", "2.0058", "of the run again; that of baseline is wanted"},
+        {"01-baseline", "ideal_ms", "80.3", NULL},
+        {"01-baseline", "ideal_ms", "82.7", "with all of S x S"},
+        {"01-baseline", "ideal_ms", "82.6", NULL},
+        {"01-baseline", "equals_percent", "4", "rounded too far"},
+        {"01-baseline", "largest_group", "optimiser", NULL},
+        {"05-flash", "bytes_ratio", "1.09", "ratio of the FLOPs"},
+        {"05-flash", "bytes_ratio", "1.072", "half of what is wanted"},
+        {"11-scaling", "strong_limit", "0.823", "it is n/(n-1) times as long"},
+        {"11-scaling", "strong_limit", "0.41", NULL},
+        {"03-bottlenecks", "step_ms", "148", NULL},
+        {"03-bottlenecks", "step_ms", "150.9", "that is the mean"},
+        {"05-flash", "online_l", "1.135", NULL},
+        {"05-flash", "online_l", "-1.135", "the sign is the other way round"},
+        {"05-flash", "fused_growth", "4", "by so much the sequence grows"},
+        {"05-flash", "fused_growth", "4.014", "that is all memory"},
+        {"05-flash", "fused_growth", "6.65", "the row activations of the ledger, which leaves out the logits"},
+        {"11-scaling", "exposed_ms", "269.3", NULL},
+        {"11-scaling", "exposed_ms", "135", "a difference of two medians, about what is hidden"},
+        {"11-scaling", "exposed_ms", "257.6", "hidden_ms is the median over pairs"},
+        {"11-scaling", "late_hidden", "78.2", "hidden_ms is the median over pairs"},
+        {"11-scaling", "shard_saves", "15.97", NULL},
+        {"11-scaling", "shard_saves", "16.75", "a MiB is 1048576 bytes"},
+        {"11-scaling", "shard_saves", "16.5", "too large for this run"}};
     struct tt_json *p[] = {json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
                                 "\"step\": {\"seconds\": 0.148109, \"mean\": 0.1509, \"fastest\": 0.147, "
                                 "\"deviation\": 0.001, \"samples_per_second\": 54, \"tokens_per_second\": 6914}, "
@@ -407,17 +425,7 @@ static void mistakes_are_named_as_they_were_made(void)
                                         "weak", "late", "sharded"};
     struct tt_formula_run r[10];
     for (int i = 0; i < 10; i++) r[i] = (struct tt_formula_run){.name = names[i], .profile = p[i]};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tt_exercise e;
-        struct tt_mark m;
-        char folder[80];
-        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
-        CHECK_OK(tt_exercise_read(folder, &e));
-        enum tt_mark_kind kind = ask(&e, r, 10, cases[i].id, cases[i].given, &m);
-        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
-              "%s %s: %s", cases[i].id, cases[i].given, m.reason);
-        tt_exercise_free(&e);
-    }
+    check_answers(cases, sizeof cases / sizeof *cases, r, 10);
     for (int i = 0; i < 10; i++) tt_json_free(p[i]);
 }
 
@@ -453,22 +461,21 @@ static void a_figure_of_another_run_is_told_within_the_tolerance(void)
 /* What follows from counts, or from figures of four digits, is right as it is rounded and not 3 % beside. */
 static void what_is_computed_from_a_table_is_near(void)
 {
-    static const struct {
-        const char *folder, *id, *given, *says; /* NULL: it is right */
-    } cases[] = {{"01-baseline", "gemm_ratio", "2", NULL},
-                 {"01-baseline", "gemm_ratio", "2.00", NULL},
-                 {"01-baseline", "gemm_ratio", "2x", NULL},
-                 {"01-baseline", "gemm_ratio", "1.98", "too small"},
-                 {"01-baseline", "gemm_ratio", "2.25", "that is of their times"},
-                 {"03-bottlenecks", "products_mfu", "58.97", NULL},
-                 {"03-bottlenecks", "products_mfu", "59", NULL},
-                 {"03-bottlenecks", "products_mfu", "58.9", NULL},
-                 {"03-bottlenecks", "products_mfu", "59.0 %", NULL},
-                 {"03-bottlenecks", "products_mfu", "61", "all of S x S"},
-                 {"03-bottlenecks", "products_mfu", "60.7", "all of S x S"},
-                 {"03-bottlenecks", "products_mfu", "60", "too large"},
-                 {"03-bottlenecks", "products_mfu", "58", "too small"},
-                 {"03-bottlenecks", "products_mfu", "0.5897", "a percentage is wanted, not a fraction"}};
+    static const struct answer cases[] = {
+        {"01-baseline", "gemm_ratio", "2", NULL},
+        {"01-baseline", "gemm_ratio", "2.00", NULL},
+        {"01-baseline", "gemm_ratio", "2x", NULL},
+        {"01-baseline", "gemm_ratio", "1.98", "too small"},
+        {"01-baseline", "gemm_ratio", "2.25", "that is of their times"},
+        {"03-bottlenecks", "products_mfu", "58.97", NULL},
+        {"03-bottlenecks", "products_mfu", "59", NULL},
+        {"03-bottlenecks", "products_mfu", "58.9", NULL},
+        {"03-bottlenecks", "products_mfu", "59.0 %", NULL},
+        {"03-bottlenecks", "products_mfu", "61", "all of S x S"},
+        {"03-bottlenecks", "products_mfu", "60.7", "all of S x S"},
+        {"03-bottlenecks", "products_mfu", "60", "too large"},
+        {"03-bottlenecks", "products_mfu", "58", "too small"},
+        {"03-bottlenecks", "products_mfu", "0.5897", "a percentage is wanted, not a fraction"}};
     struct tt_json *a = json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 5}, "
                              "\"step\": {\"seconds\": 0.131162, \"deviation\": 0.001}, "
                              "\"efficiency\": {\"mfu_percent\": 47.02, \"mfu_full_percent\": 48.44}, \"operators\": ["
@@ -476,17 +483,7 @@ static void what_is_computed_from_a_table_is_near(void)
                              "\"share\": 0.245}, {\"name\": \"gemm\", \"phase\": \"backward_pass\", \"count\": 74, "
                              "\"seconds\": 0.0724, \"share\": 0.552}]}");
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
-    struct tt_mark m;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tt_exercise e;
-        char folder[80];
-        snprintf(folder, sizeof folder, "exercises/%s", cases[i].folder);
-        CHECK_OK(tt_exercise_read(folder, &e));
-        enum tt_mark_kind kind = ask(&e, r, 1, cases[i].id, cases[i].given, &m);
-        CHECK(cases[i].says ? kind == TT_MARK_WRONG && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
-              "%s %s: %s", cases[i].id, cases[i].given, m.reason);
-        tt_exercise_free(&e);
-    }
+    check_answers(cases, sizeof cases / sizeof *cases, r, 1);
     tt_json_free(a);
 }
 
