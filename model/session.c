@@ -247,7 +247,7 @@ static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, stru
     TT_TRY(precision_of(c->config, &then));
     *progress = c->progress;
     if (!tt_scales_loss(then)) progress->loss_scale = 0;
-    s->new_scales = c->scales && !c->scales_found && c->progress.step > 0;
+    s->new_scales = c->scales && !c->scales_found;
     if (c->scales_found) TT_TRY(tt_scales_begin(s->model, &s->engine, c->scales));
     return begin(s, progress, c->updates);
 }
