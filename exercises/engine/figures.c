@@ -8,12 +8,13 @@
 #include "core/base/file.h"
 #include "exercises/engine/parts.h"
 
-enum { NAMES = 48, TABLE = 1 << 20 };
+enum { NAMES = 64, TABLE = 1 << 20 };
 
 struct figures {
     const struct tt_question *q;
     struct tt_figure f[TT_FIGURES];
     struct tt_formula_value v[NAMES]; /* the words lie there */
+    double rivals[NAMES][TT_EXERCISE_RUNS];
     int n, values;
     char stale[300]; /* which curve is of another fault than its run, and what to do; "": none is */
 };
@@ -38,9 +39,30 @@ static tt_status of_other(const struct tt_question *q, const char *formula, stru
     return st;
 }
 
-/* A column of a table: every figure of it, beside that of the same row of the other run. */
+/* What a formula of one run gives of the others; returns how many those are. */
+static int add_rivals(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                      double out[TT_EXERCISE_RUNS])
+{
+    int n = 0;
+    char other[1200];
+    for (int i = 0; i < scope->count; i++)
+        for (int j = 0; j < scope->count && n < TT_EXERCISE_RUNS; j++) {
+            struct tt_formula_value v;
+            bool unlike = q->unlike && !strcmp(scope->runs[j].name, q->unlike); /* held against the figure anyway */
+            if (i == j || unlike || !scope->runs[j].profile || tt_exercise_has_runs(formula, scope)) continue;
+            if (!tt_exercise_exchange(formula, scope->runs[i].name, scope->runs[j].name, other, sizeof other)) continue;
+            tt_status st = tt_formula(other, scope, &v);
+            if (!st && v.kind == TT_FORMULA_NUMBER && isfinite(v.number)) out[n++] = v.number;
+            tt_status_free(st); /* a figure that a run does not have is nobody's rival */
+            tt_formula_free(&v);
+        }
+    return n;
+}
+
+/* A column of a table: every figure of it, beside that of the same row of the other run. `named`: the name of the row
+ * has to stand beside it. */
 static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
-                       const struct tt_figure *like)
+                       const struct tt_figure *like, bool named)
 {
     int beside = other->kind == TT_FORMULA_ROWS ? other->count : 0;
     for (int i = 0; i < v->count; i++) {
@@ -49,6 +71,7 @@ static void add_column(struct figures *all, const struct tt_formula_value *v, co
         if (!isfinite(x)) continue;
         struct tt_figure f = *like;
         f.value = x, f.printed = true, f.other = isfinite(y) ? y : 0;
+        if (named) f.about = tt_formula_row_name(v->cells[i].row);
         add(all, f);
     }
 }
@@ -63,9 +86,16 @@ static const struct tt_unit *without_unit(const char *text, char *formula, size_
     return unit;
 }
 
+static const char *text_of(const struct tt_yaml *y, const char *key)
+{
+    const struct tt_yaml *found = y->kind == TT_YAML_MAP ? tt_yaml_get(y, key) : NULL;
+    return found ? found->text : NULL;
+}
+
 /* One row of names: a formula, or with the words that a bare digit needs beside it. */
 static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
 {
+    const char *about = text_of(y, "about"), *noun = text_of(y, "noun");
     const struct tt_yaml *is = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "is") : y;
     if (!is || !is->text) return tt_fail(TT_USAGE, "line %d: a formula is missing here", y->line);
     if (all->values == NAMES) return tt_fail(TT_USAGE, "line %d: more than %d formulas", y->line, NAMES);
@@ -73,14 +103,17 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     char formula[1200];
     const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
     const struct tt_yaml *with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
-    const struct tt_yaml *about = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "about") : NULL;
     TT_TRY(tt_formula(formula, scope, v));
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .with = with});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     struct tt_formula_value other;
     tt_status st = of_other(all->q, formula, scope, &other);
-    struct tt_figure f = {.unit = unit, .unlike = all->q->unlike, .with = with, .about = about ? about->text : NULL};
-    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f);
+    struct tt_figure f = {.unit = unit, .unlike = all->q->unlike, .with = with, .about = about, .noun = noun};
+    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f, about && !strcmp(about, "row"));
+    f.quotient = (strchr(formula, '/') && tt_exercise_has_runs(formula, scope)) || (about && strstr(about, "times"));
+    double *rivals = all->rivals[all->values - 1];
+    f.rivals = rivals;
+    f.rivals_count = v->kind == TT_FORMULA_NUMBER ? add_rivals(all->q, formula, scope, rivals) : 0;
     f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : 0;
     if (!st && v->kind == TT_FORMULA_NUMBER) add(all, f);
     tt_formula_free(&other);
@@ -109,8 +142,12 @@ static void add_table(struct figures *all, const struct tt_yaml *y, const struct
         double apart, most;
         if (add_agreeing(all, at, tt_yaml_get(y, "with"))) continue;
         if (sscanf(at, "%*15s %*f %lf %*[^,\n], %lf", &apart, &most) != 2) continue;
-        if (apart > 1e-3) add(all, (struct tt_figure){.value = apart, .unlike = all->q->unlike});
-        if (most > 1e-3) add(all, (struct tt_figure){.value = most, .unlike = all->q->unlike});
+        struct tt_figure f = {.unlike = all->q->unlike, .about = text_of(y, "about"), .noun = text_of(y, "about"),
+                              .quotient = true}; /* so many times the norm */
+        f.value = apart;
+        if (apart > 1e-3) add(all, f);
+        f.value = most;
+        if (most > 1e-3) add(all, f);
     }
     free(text);
 }
@@ -152,7 +189,7 @@ static void add_curve(struct figures *all, const struct tt_yaml *y, const struct
     if (is_stale(all, run, tt_yaml_get(y, "of")->text, scope)) return;
     if (all->q->unlike && is_stale(all, beside, all->q->unlike, scope)) return;
     int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
-    for (int i = 0; i < n; i++) add(all, f[i]);
+    for (int i = 0; i < n; i++) f[i].noun = text_of(y, "noun"), add(all, f[i]);
 }
 
 /* That a machine was busy tells no run from another. */

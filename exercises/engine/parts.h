@@ -47,6 +47,8 @@ double tt_exercise_scale(const char *letter);
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* The formula with one run in the place of another; false where it does not name that one. */
 bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size);
+/* Several runs are in the formula. */
+bool tt_exercise_has_runs(const char *formula, const struct tt_formula_scope *scope);
 /* Of a whole worksheet: numbers that are right answers to other questions. */
 void tt_exercise_swapped(struct tt_marked *m);
 
@@ -56,6 +58,7 @@ struct tt_unit;
 
 /* A number in a sentence: as it was written, times the k, M or G behind it (0: there is none), and its unit or NULL. */
 struct tt_quoted {
+    const char *begin, *end; /* in the sentence, without a unit */
     char given[40];
     double number, scaled;
     const struct tt_unit *unit;
@@ -75,6 +78,13 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
 int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2]);
 
+/* noun.c */
+
+/* Whether the nearest noun to the number is one of these, or there is none at all. */
+bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns);
+/* "1.3 times", "1.3x": a quotient, and no loss or norm. */
+bool tt_exercise_is_times(const struct tt_quoted *number);
+
 /* sentence.c */
 
 /* A figure that a sentence may name: a number, or a word where that is not NULL. */
@@ -86,6 +96,10 @@ struct tt_figure {
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
     const char *about;          /* words of which one has to stand beside it; NULL: it needs none */
+    const char *noun;           /* what it is a figure of ("loss|losses"), or NULL; see noun.c */
+    bool quotient;              /* it may be quoted as "1.3 times"; of one that has a noun */
+    const double *rivals;       /* what the same formula gives of other runs */
+    int rivals_count;
     bool printed;               /* one of many in a table: it counts only as it is rounded there */
 };
 

@@ -73,7 +73,8 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
                    (s == sentence || !(isalnum((unsigned char)s[-1]) || strchr("._", s[-1])))))
         s++;
     if (!*s) return false;
-    *at = read_number(s, out->given);
+    out->begin = s;
+    *at = out->end = read_number(s, out->given);
     out->number = strtod(out->given, NULL);
     const char *behind = *at + (**at == ' ');
     out->scaled = out->number * tt_exercise_scale(behind); /* 0 where no such letter follows */

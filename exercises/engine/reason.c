@@ -168,8 +168,7 @@ static bool is_precise(const struct tt_mark *m, double x, int digits)
 /* Small whole numbers are the figure of something else by chance: they tell nothing of what was mistaken. */
 static bool is_small_whole(double x, double below) { return x == trunc(x) && fabs(x) < below; }
 
-/* Several runs are in the formula. */
-static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
+bool tt_exercise_has_runs(const char *formula, const struct tt_formula_scope *scope)
 {
     int n = 0;
     char same[1200];
@@ -187,7 +186,7 @@ static double off_formula(const struct tt_question *q, const char *formula, stru
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
     bool number = !st && v.kind == TT_FORMULA_NUMBER;
-    bool precise = number && is_precise(m, v.number, digits_enough(q, has_runs(formula, scope)));
+    bool precise = number && is_precise(m, v.number, digits_enough(q, tt_exercise_has_runs(formula, scope)));
     double off = precise ? off_figure(q, m, v.number) : INFINITY;
     tt_status_free(st);
     tt_formula_free(&v);
@@ -208,7 +207,7 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
     const char *answer = answer_of(q, scope);
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
-    if (is_small_whole(m->number, has_runs(answer, scope) ? 100 : 10)) return;
+    if (is_small_whole(m->number, tt_exercise_has_runs(answer, scope) ? 100 : 10)) return;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
@@ -221,7 +220,9 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
             scope->run = q->run;
             if (!(off < nearest)) continue;
             nearest = off;
-            snprintf(reason, sizeof reason, "%sthat is the figure of the run %.60s; that of %.60s is wanted",
+            snprintf(reason, sizeof reason, tt_exercise_has_runs(answer, scope)
+                         ? "%sthat is what the run %.60s gives in the place of %.60s, which is wanted"
+                         : "%sthat is the figure of the run %.60s; that of %.60s is wanted",
                      q->kind == TT_ASK_TARGET ? "before: " : "", to, from);
             say_known(m, reason, off);
         }

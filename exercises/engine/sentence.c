@@ -11,6 +11,23 @@
 
 static bool is_count(const struct tt_figure *f) { return !f->unit && f->value == trunc(f->value); }
 
+/* The value rounded to the digits that were written, in the unit that was written: 8.1 KiB of 0.007942 MiB. `x` is the
+ * number in the unit of the figure. */
+static bool is_rounded(const struct tt_quoted *q, double x, double value)
+{
+    bool scaled = q->unit && x != 0; /* a k or M behind it changes no digit */
+    return scaled ? tt_exercise_rounded(q->given, q->number, value * (q->number / x))
+                  : tt_exercise_rounded(q->given, x, value);
+}
+
+/* To its digits what the same formula gives of another run. */
+static bool is_rivals(const struct tt_figure *f, const struct tt_quoted *q, double x)
+{
+    for (int i = 0; i < f->rivals_count; i++)
+        if (tt_exercise_digits(q->given) > 2 && is_rounded(q, x, fabs(f->rivals[i]))) return true;
+    return false;
+}
+
 /* As near as people quote: as it is rounded to two digits or more, or, if the number has the figure's unit or the
  * figure none, to 2 %. A count is what it is. */
 static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, double x)
@@ -18,13 +35,15 @@ static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, doub
     double value = fabs(f->value);
     bool count = is_count(f), near = !f->unit || q->unit;
     if (x == value) return true;
-    if (tt_exercise_digits(q->given) < 2) return false;
-    if (!f->printed && !count && near && fabs(x - value) <= 0.02 * value) return true;
-    return tt_exercise_rounded(q->given, x, value);
+    if (tt_exercise_digits(q->given) < 2 && !q->unit) return false;
+    if (tt_exercise_digits(q->given) > 1 && is_rounded(q, x, value)) return true;
+    return !f->printed && !count && near && fabs(x - value) <= 0.02 * value && !is_rivals(f, q, x);
 }
 
 /* A single digit stands in many a sentence that names no figure. */
 static bool is_bare(const char *given) { return isdigit((unsigned char)given[0]) && !given[1]; }
+
+static bool is_bare_number(const struct tt_quoted *q) { return is_bare(q->given) && !q->unit; }
 
 static bool is_bare_figure(const struct tt_figure *f)
 {
@@ -69,19 +88,29 @@ static bool tells(const struct tt_figure *f)
     return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
 }
 
+/* The number is one of what the figure is of, by the nouns beside it. */
+static bool is_its_noun(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
+{
+    if (!f->noun) return true;
+    return tt_exercise_is_of(sentence, q, f->noun) && (f->quotient || !tt_exercise_is_times(q));
+}
+
 /* A figure of the run which a sentence has to tell from the learner's, against which any number is held. One of the
  * many that need their noun is held against its own alone: by chance one of them is near most numbers. */
-static bool is_at_large(const struct tt_figure *f) { return f->unlike && !f->about; }
+static bool is_at_large(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
+{
+    return f->unlike && !f->about && is_its_noun(sentence, f, q);
+}
 
 /* The number as it was written is a figure of the run which the sentence has to tell from the learner's, whichever of
  * them. Counts are of their own kind: 2 waits are not healthy's 2 copies. */
-static bool is_of_other(const struct tt_figure *f, int n, const struct tt_quoted *q)
+static bool is_of_other(const char *sentence, const struct tt_figure *f, int n, const struct tt_quoted *q)
 {
     double as[2];
     if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, values = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(&f[i]) && j < values; j++)
-            if (tt_exercise_rounded(q->given, as[j], fabs(f[i].other))) return true;
+        for (int j = 0, k = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(sentence, &f[i], q) && j < k; j++)
+            if (is_rounded(q, as[j], fabs(f[i].other))) return true;
     return false;
 }
 
@@ -91,19 +120,19 @@ static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double
 {
     if (!is_figure(f, q, x)) return false;
     if (!f->unlike) return true;
-    bool others = tt_exercise_rounded(q->given, x, fabs(f->other));
+    bool others = is_rounded(q, x, fabs(f->other));
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
 /* Nearer to a figure of the run which the sentence has to tell from the learner's than to this one, of a number that is
  * not this figure as it is rounded. */
-static bool is_nearer_other(const struct tt_figure *all, int n, const struct tt_figure *f, const struct tt_quoted *q,
-                            double x)
+static bool is_nearer_other(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f,
+                            const struct tt_quoted *q, double x)
 {
     double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
-    if (!f->unlike || is_count(f) || tt_exercise_rounded(q->given, x, fabs(f->value))) return false;
+    if (!f->unlike || is_count(f) || is_rounded(q, x, fabs(f->value))) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(&all[i]) && j < k; j++)
+        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(sentence, &all[i], q) && j < k; j++)
             if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
     return false;
 }
@@ -133,10 +162,11 @@ static bool has_number(const char *sentence, const struct tt_figure *all, int n,
     struct tt_quoted q;
     double as[2];
     for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
-        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare(q.given)); i++) {
-            bool others = f->unlike && !is_count(f) && is_of_other(all, n, &q);
+        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare_number(&q)); i++) {
+            if (!is_its_noun(sentence, f, &q)) continue;
+            bool others = f->unlike && !is_count(f) && is_of_other(sentence, all, n, &q);
             if (others ? !anyway || !is_figure(f, &q, as[i]) : !is_this(f, &q, as[i], anyway)) continue;
-            if (!anyway && is_nearer_other(all, n, f, &q, as[i])) continue;
+            if (!anyway && is_nearer_other(sentence, all, n, f, &q, as[i])) continue;
             if (is_small_count(f) && !strchr(q.given, '.') && (!bare || counts_another(f, at))) continue;
             snprintf(found, 40, "%s", q.given);
             return true;

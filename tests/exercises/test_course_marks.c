@@ -371,7 +371,7 @@ static void mistakes_are_named_as_they_were_made(void)
 {
     static const struct answer cases[] = {
         {"01-baseline", "double_times", "2.094", NULL},
-        {"01-baseline", "double_times", "2.0058", "of the run again; that of baseline is wanted"},
+        {"01-baseline", "double_times", "2.0058", "that is what the run again gives in the place of baseline"},
         {"01-baseline", "ideal_ms", "80.3", NULL},
         {"01-baseline", "ideal_ms", "82.7", "with all of S x S"},
         {"01-baseline", "ideal_ms", "82.6", NULL},

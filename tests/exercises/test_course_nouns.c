@@ -1,0 +1,72 @@
+/* Sentences of exercises 3 and 9: a number counts as the figure of what it is said to be of. */
+#include "tests/exercises/course_fixture.h"
+
+/* Two runs whose steps take 100 and 367 ms, all of it beside the kernels. */
+static struct tt_json *run_of(double waited, double seconds, double memory, int feed_forward)
+{
+    char text[1500];
+    snprintf(text, sizeof text,
+             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": "
+             "143, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": %g, \"grad_norm\": 7.7, "
+             "\"peak_memory_bytes\": %.0f, \"tokens_per_second\": %g, \"samples_per_second\": %g}, \"efficiency\": "
+             "{\"mfu_percent\": %g}, \"launch\": {\"waits\": 1}, \"phases\": [{\"name\": \"other\", \"wall\": %g}], "
+             "\"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", "
+             "\"count\": 1, \"bytes\": 8294, \"seconds\": 6e-6}, {\"name\": \"swiglu_gate_up\", \"count\": %d, "
+             "\"bytes\": 0, \"seconds\": 0.1}], \"gradients\": [{\"name\": \"w\", \"norm\": 1, \"first_norm\": 1}]}",
+             waited, seconds, seconds - 0.1, memory, 2048 / seconds, 32.1 / seconds, 2.01 / seconds, seconds - 0.1,
+             feed_forward);
+    return json(text);
+}
+
+struct said {
+    const char *sentence;
+    bool right;
+};
+
+static void evidence_is_any_speed(void)
+{
+    static const struct said cases[] = {
+        {"Only 5580 tokens a second instead of 20480", true}, {"20480 tokens a second", false},
+        {"5580 kernels", false}, {"87.5 samples/s instead of 321", true}, {"The MFU is 5.48 % instead of 20.1 %", true},
+        {"The MFU is 20.1 %", false}, {"The speed-up is 0.27", true}, {"It takes 267 ms more", true},
+        {"the step takes 267 % more time", true}, {"It is 3.67 times slower", true},
+        {"There is 3.67 times as much memory", false}, {"3.67 times as many kernels", false},
+        {"swiglu_gate_up has 1028 kernels instead of 12", true}, {"copies has 1028 kernels", false},
+        {"swiglu_gate_up has 12 kernels", false}, {"8.1 KiB more memory", true}, {"8 KiB more memory", true},
+        {"8.13 KiB more memory", true}, {"7.9 KiB more memory", false}, {"9 KiB more memory", false}};
+    struct tt_exercise e;
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12), *patient = run_of(0, 0.367, 5e7 + 8328, 1028);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
+              cases[i].sentence, m.reason, m.means);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+/* On a busy machine the step does not tell the runs apart, and no speed that is computed from it does. */
+static void no_speed_of_a_busy_run_is_evidence(void)
+{
+    static const char *const none[] = {"Only 5580 tokens a second", "The MFU is 5.48 %", "The speed-up is 0.27",
+                                       "It is 3.67 times slower"};
+    struct tt_exercise e;
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12), *patient = run_of(0.6, 0.367, 5e7, 13);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK(ask(&e, r, 2, "evidence", none[i], &m) == TT_MARK_UNKNOWN, "%s: %s", none[i], m.means);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
+int main(void)
+{
+    TEST(evidence_is_any_speed);
+    TEST(no_speed_of_a_busy_run_is_evidence);
+    return test_end();
+}
