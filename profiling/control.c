@@ -59,8 +59,8 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
         c.share += op->share;
         c.there += other->share;
     }
-    bool all = c.operators == a->operators_count && c.operators == b->operators_count;
-    if (all || c.share < least_share || c.there < least_share) return c;
+    c.all = c.operators == a->operators_count && c.operators == b->operators_count;
+    if (c.share < least_share || c.there < least_share) return c;
     /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
     c.times = c.there * c.seconds_there / (c.share * c.seconds);
     c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend);

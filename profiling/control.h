@@ -12,10 +12,11 @@ struct tt_control {
     double seconds, seconds_there; /* these steps */
     double times;  /* how many times as long they took in the second, by that; NaN: there is no control */
     bool moved;    /* by more than two runs of one program differ */
+    bool all;      /* nothing differs: what became slower are the kernels of another build, or it is the machine */
 };
 
-/* There is none where the runs differ in what makes a kernel (device, library, precision), where nearly nothing is
- * alike, and where everything is: then the runs are of one program, and whatever became slower is what is compared. */
+/* There is none where the runs differ in what makes a kernel (device, library, precision), or nearly nothing is
+ * alike. Profiles do not say which build made them. */
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
 
 #endif

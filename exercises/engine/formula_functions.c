@@ -272,6 +272,15 @@ static void say_noise(double noise, bool busy, value *out)
         snprintf(out->word, sizeof out->word, "%.3g %%", 100 * noise);
 }
 
+/* drift('a', 'b'): how far what both have alike moved, as a part of it. */
+static tt_status drift(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *runs[2];
+    TT_TRY(two_runs(p, name, args, runs));
+    if (runs[0] && runs[1]) *out = tt_formula_number(tt_exercise_drift(runs[0], runs[1]));
+    return TT_OK;
+}
+
 /* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. busy('a', 'b'): whether
  * the machine was busy during one of them. noise_words('a', 'b'): the noise as a sentence says it. */
 static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
@@ -279,7 +288,7 @@ static tt_status noise(struct tt_formula_parser *p, const char *name, const valu
     const struct tt_json *runs[2];
     TT_TRY(two_runs(p, name, args, runs));
     if (!runs[0] || !runs[1]) return TT_OK;
-    double room = hypot(tt_exercise_noise_of(runs[0]), tt_exercise_noise_of(runs[1]));
+    double room = tt_exercise_noise_between(runs[0], runs[1]);
     bool busy = tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]);
     if (!strcmp(name, "noise_words"))
         say_noise(room, busy, out);
@@ -329,7 +338,7 @@ static const struct function {
     {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
     {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
-    {"low", 2, interval},      {"high", 2, interval},   {"interval", 2, interval},
+    {"low", 2, interval},      {"high", 2, interval},   {"interval", 2, interval}, {"drift", 2, drift},
     {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart}, {"weighted", 2, weighted},
 };
 

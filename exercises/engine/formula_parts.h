@@ -3,6 +3,7 @@
 #define TT_FORMULA_PARTS_H
 
 #include "exercises/engine/formula.h"
+#include "profiling/control.h"
 
 enum { TT_FORMULA_ARGS = 4, TT_FORMULA_DEPTH = 32 };
 
@@ -31,6 +32,12 @@ tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct 
 /* noise.c: what the step of a run may be off by, as a part of it. */
 double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_was_busy(const struct tt_json *profile);
+
+/* drift.c: what two runs have alike, as tt compare has it; how far its times moved, as a part, 0 where there is no
+ * such thing; and what the quotient of their steps may be off by: the noise of both, and no less than that. */
+struct tt_control tt_exercise_control(const struct tt_json *above, const struct tt_json *below);
+double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b);
+double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b);
 
 /* The interval of the quotient of two runs' steps; false, and 0 to 1e9, where nothing is known. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high);

@@ -96,22 +96,8 @@ static bool range_of_steps(const struct tt_json *above, const struct tt_json *be
     return isfinite(out->low) && isfinite(out->high);
 }
 
-/* As tt compare has it. */
-static struct tt_control control_of(const struct tt_json *above, const struct tt_json *below)
-{
-    struct tt_profile a, b = {0};
-    struct tt_control c = {.times = NAN};
-    tt_status st = tt_profile_of_json(above, &a);
-    if (!st) st = tt_profile_of_json(below, &b);
-    if (!st) c = tt_control(&a, &b);
-    tt_status_free(st); /* not a whole profile: it has no control */
-    tt_profile_free(&a);
-    tt_profile_free(&b);
-    return c;
-}
-
 /* It holds the quotient of the medians, and what runs differ by however little their steps do. */
-bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
+static bool range_of(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
     double x = tt_json_number(tt_json_get(above, "step"), "seconds",
                               NAN) / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
@@ -125,8 +111,15 @@ bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below,
     }
     *low = fmin(range.low, x * (1 - differ));
     *high = fmax(range.high, x * (1 + differ));
-    struct tt_control c = control_of(above, below);
-    if (c.moved) *low = fmin(*low, *low * c.times), *high = fmax(*high, *high * c.times);
+    return true;
+}
+
+/* The same, and the quotient without what the operators changed by that both have alike. */
+bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
+{
+    if (!range_of(above, below, low, high)) return false;
+    struct tt_control c = tt_exercise_control(above, below);
+    if (isfinite(c.times)) *low = fmin(*low, *low * c.times), *high = fmax(*high, *high * c.times);
     return true;
 }
 
@@ -248,7 +241,7 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         const struct tt_question *question = &m->exercise->questions[i];
         struct quotient q;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
-        struct tt_control c = right ? control_of(q.above, q.below) : (struct tt_control){0};
+        struct tt_control c = right ? tt_exercise_control(q.above, q.below) : (struct tt_control){0};
         if (!c.moved || !(noise_of(&q) > 0)) continue;
         tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
                             "second, by their shares of the undisturbed steps (%.1f %% of %.4g ms, then %.1f %% of "
@@ -259,39 +252,53 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
     }
 }
 
-/* Of quiet runs. *floor: whether no more steps would make it smaller. */
-static double scattered_quotients(const struct tt_marked *m, bool *floor, int *n, struct tt_text *out)
+/* Why an interval holds 1. */
+enum reason { STEPS, PROGRAMS, MACHINE };
+
+/* The steps scatter, two runs of one program differ by as much, or what both have alike moved. */
+static enum reason reason_of(const struct quotient *q, double noise)
+{
+    double low, high, differ = hypot(tt_runs_differ(backend_of(q->above)), tt_runs_differ(backend_of(q->below)));
+    if (range_of(q->above, q->below, &low, &high) && (low > 1 || high < 1)) return MACHINE;
+    return noise <= 1.0001 * differ ? PROGRAMS : STEPS;
+}
+
+/* Of quiet runs; why that of the largest noise is so. */
+static double scattered_quotients(const struct tt_marked *m, enum reason *why, int *n, struct tt_text *out)
 {
     double most = 0;
     for (int i = 0; i < m->exercise->question_count; i++) {
         struct quotient q;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
-        bool plain = right && !is_busy(&q) && !control_of(q.above, q.below).moved; /* of the others it is said above */
+        bool plain = right && !is_busy(&q) && !tt_exercise_control(q.above, q.below).moved; /* of the others it is said above */
         double noise = plain ? noise_of(&q) : 0;
         if (!(noise > 0)) continue;
         tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);
         if (noise <= most) continue;
         most = noise;
-        *floor = noise <= 1.0001 * hypot(tt_runs_differ(backend_of(q.above)), tt_runs_differ(backend_of(q.below)));
+        *why = reason_of(&q, noise);
     }
     return most;
 }
 
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
-    bool floor = false;
+    enum reason why = STEPS;
     int n = 0;
     busy_runs(m, out);
     doubtful_roofs(m, out);
     unknown_hidden(m, out);
     busy_quotients(m, out);
     moved_controls(m, out);
-    double most = scattered_quotients(m, &floor, &n, out);
+    double most = scattered_quotients(m, &why, &n, out);
     if (!n) return;
     tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% towards 1 here, and %s closer to 1 than that. "
                         "The answer is right, but shows neither gain nor loss: ", 100 * most,
                    n > 1 ? "these are" : "this is");
-    if (floor)
+    if (why == MACHINE)
+        tt_text_puts(out, "the operators that both runs have alike changed by as much, so the machine was not the same "
+                          "in both. Measure each of them several times\n");
+    else if (why == PROGRAMS)
         tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
                             "do not change that. Measure each of them several times\n", 100 * most / sqrt(2));
     else

@@ -29,11 +29,12 @@ static int step_times(const struct tt_profile *p, double **out)
 }
 
 /* What both have alike took longer, or less long: the interval then holds also what the speed-up would be without that,
- * since nobody knows whether it is the machine or the change. */
+ * since nobody knows whether it is the machine or the change. Where all is alike, that would hold every regression of a
+ * kernel: a warning says it. */
 static void hold_against_control(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
     struct tt_control control = tt_control(&base->profile, &r->profile);
-    if (!control.moved || isnan(out->low)) return;
+    if (!control.moved || control.all || isnan(out->low)) return;
     out->low = fmin(out->low, out->low * control.times);
     out->high = fmax(out->high, out->high * control.times);
 }
@@ -203,9 +204,26 @@ static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, 
                        r->label, 100 * r->range.confidence);
 }
 
+bool tt_compare_same_work(const struct tt_compared *r)
+{
+    double times = r->control.times, low = r->range.low, high = r->range.high;
+    if (!r->control.all || r->in_turns || !isfinite(times)) return false;
+    return r->control.moved || ((low > 1 || high < 1) && low * times <= 1 && high * times >= 1);
+}
+
+static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    tt_text_printf(&c->warnings,
+                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long. With one "
+                   "build and the same options that is the machine, which was not the same in both; else it may be "
+                   "the kernels. Measure both again, or in turns (tt bench --against)\n",
+                   r->label, r->control.operators, base->label, r->control.times);
+}
+
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
-    if (!r->control.moved) return;
+    if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
+    if (!r->control.moved || r->control.all) return;
     const struct tt_control *k = &r->control;
     bool interval = !r->undecided && isfinite(r->range.low);
     tt_text_printf(&c->warnings,

@@ -53,6 +53,10 @@ void tt_compare_free(struct tt_comparison *c);
 /* Of the speed-up of one run against another, with and without what moved the control. */
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out);
 
+/* What was compared does the same work in both, operator by operator, and these alone took longer or less long, so that
+ * it is the machine unless the builds differ. */
+bool tt_compare_same_work(const struct tt_compared *r);
+
 /* The runs of one path to those there are; for tt_compare. */
 tt_status tt_compare_add(struct tt_comparison *c, const char *path);
 
