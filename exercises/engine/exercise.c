@@ -173,7 +173,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
     TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
-                "at_most", "measured", "low", "high", "must", "choices", "items", "words", "slips", "names", "unlike",
+                "at_most", "measured", "low", "high", "room", "must", "choices", "items", "words", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -191,6 +191,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "measured", false, &q->measured));
     TT_TRY(text_of(y, "low", false, &q->low));
     TT_TRY(text_of(y, "high", false, &q->high));
+    TT_TRY(text_of(y, "room", false, &q->room));
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));

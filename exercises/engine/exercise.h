@@ -16,7 +16,7 @@ enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKI
 struct tt_question {
     const char *id, *text, *unit, *look, *why, *means, *otherwise, *run;
     enum tt_question_kind kind;
-    const char *answer, *at_least, *at_most, *measured, *low, *high, *must, *unlike;
+    const char *answer, *at_least, *at_most, *measured, *low, *high, *room, *must, *unlike;
     const struct tt_yaml *choices, *items, *words, *slips, *names;
     double tolerance, slack, points;
     int64_t count;

@@ -157,7 +157,7 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     if (!two_numbers(q, m, "", x)) return TT_OK;
     char figure[32];
     bool large = fabs(measured) >= 1000 && fabs(measured) < 1e15;
-    snprintf(figure, sizeof figure, large ? "%.0f" : q->kind == TT_ASK_TARGET ? "%.6g" : "%.3g", measured);
+    snprintf(figure, sizeof figure, large ? "%.0f" : q->kind == TT_ASK_TARGET ? "%.4g" : "%.3g", measured);
     bool open = false;
     if (q->kind == TT_ASK_TARGET) TT_TRY(is_open(q, scope, x[1], &open));
     const char *how = open                     ? "within the noise of your target, so reached or missed is not decided"

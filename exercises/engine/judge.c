@@ -191,11 +191,16 @@ static void say_first(const struct tt_question *q, const char *first, struct tt_
              first, strcmp(m->given, "undecided") ? " of it" : "", 100 * q->tolerance);
 }
 
-static tt_status choose_item(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+static tt_status choose_item(const struct tt_question *asked, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct candidate c[CANDIDATES];
+    struct tt_question own = *asked;
+    const struct tt_question *q = &own;
+    double room = 0; /* what the runs leave open */
     int n;
     TT_TRY(from_items(q, scope, c, &n));
+    if (q->room) TT_TRY(tt_exercise_formula(q, q->room, scope, &room));
+    if (room > own.tolerance) own.tolerance = room;
     if (!n) {
         tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
         return TT_OK;

@@ -73,9 +73,16 @@ static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, dou
            tt_exercise_rounded(m->given, m->number, x);
 }
 
+/* "2" is what many think of, and no quotient of times that is 1.999 by chance. */
+static bool is_by_chance(const struct tt_mark *m, double x)
+{
+    return m->number == trunc(m->number) && tt_exercise_digits(m->given) < 2 && x != trunc(x);
+}
+
 /* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
 static double off_by(const struct tt_question *q, const struct tt_mark *m, double x)
 {
+    if (is_by_chance(m, x)) return INFINITY;
     if (is_rounded(q, m, x)) return 0;
     return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
 }
