@@ -173,8 +173,8 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
     TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
-                "at_most", "measured", "low", "high", "room", "must", "choices", "items", "words", "slips", "names", "unlike",
-                "tolerance", "slack", "points", "count", "optional", "least"));
+                "at_most", "measured", "low", "high", "room", "must", "choices", "items", "words", "slips", "names",
+                "unlike", "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
     TT_TRY(text_of(y, "text", true, &q->text));

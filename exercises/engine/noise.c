@@ -270,7 +270,7 @@ static double scattered_quotients(const struct tt_marked *m, enum reason *why, i
     for (int i = 0; i < m->exercise->question_count; i++) {
         struct quotient q;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
-        bool plain = right && !is_busy(&q) && !tt_exercise_control(q.above, q.below).moved; /* of the others it is said above */
+        bool plain = right && !is_busy(&q) && !tt_exercise_control(q.above, q.below).moved; /* else it is said above */
         double noise = plain ? noise_of(&q) : 0;
         if (!(noise > 0)) continue;
         tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);

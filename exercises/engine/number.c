@@ -208,7 +208,8 @@ static bool is_slip(const struct tt_question *q, const char *given, double x, do
 /* Of two small counts one is the double of the other by chance. */
 static bool is_small_count(const struct tt_question *q, double x, double right)
 {
-    return !q->tolerance && right == trunc(right) && fmax(fabs(x), fabs(right)) < 10;
+    bool whole = fabs(right - round(right)) <= 0.01 * fabs(right) && x == trunc(x);
+    return !q->unit && whole && fmax(fabs(x), fabs(right)) < 10;
 }
 
 /* So many times what is wanted, as near as a hundredth. */

@@ -70,11 +70,22 @@ static void step_chart(struct tt_text *t, const struct tt_marked *m)
                  "measured.");
 }
 
-/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise. Where
+/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise, or of
+ * which the times of pairs and the work of a rank say different things. Where
  * tt bench says "not measurable", and on a busy machine, nothing is known of the parts. */
 struct communication {
     double exposed, unsure;
 };
+
+/* Of the slowest rank by its operations alone; 0 where that is not known. */
+static double work_of(const struct tt_json *row)
+{
+    const struct tt_json *each = tt_json_get(row, "each");
+    double most = 0;
+    for (const struct tt_json *r = each ? each->first : NULL; r; r = r->next)
+        most = fmax(most, tt_json_number(r, "work_ms", 0));
+    return most;
+}
 
 static struct communication communication_of(const struct tt_json *row, double step, bool busy)
 {
@@ -82,6 +93,7 @@ static struct communication communication_of(const struct tt_json *row, double s
     double hidden = tt_json_number(row, "hidden_ms", 0), noise = tt_json_number(row, "hidden_noise_ms", 0);
     double most = fmin(fmax(all - (hidden - noise), 0), all), least = fmin(fmax(all - (hidden + noise), 0), all);
     const struct tt_json *known = tt_json_get(row, "hidden_known");
+    least = fmin(least, fmax(step - work_of(row), 0)); /* what is work is not exposed, whatever the pairs say */
     bool unknown = busy || (known && !known->boolean);
     return unknown ? (struct communication){0, all} : (struct communication){least, most - least};
 }

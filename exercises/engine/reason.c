@@ -294,13 +294,14 @@ static bool same_unit(const struct tt_question *a, const struct tt_question *b)
 }
 
 /* Each is the answer to the other's question, and no mistake of its own comes nearer. Two small counts are so by
- * chance. */
+ * chance, unless one question follows the other and neither is none. */
 static bool are_swapped(const struct tt_marked *m, int i, int j)
 {
     const struct tt_mark *a = &m->marks[i], *b = &m->marks[j];
     double there = off_answer(m, i, j), back = off_answer(m, j, i);
     if (b->kind != TT_MARK_WRONG || !isfinite(there) || !isfinite(back)) return false;
-    if (is_small_whole(a->number, 10) && is_small_whole(b->number, 10)) return false;
+    bool follows = abs(i - j) == 1 && a->number != 0 && b->number != 0;
+    if (is_small_whole(a->number, 10) && is_small_whole(b->number, 10) && !follows) return false;
     return !(a->named && a->off < there) && !(b->named && b->off < back);
 }
 

@@ -84,7 +84,8 @@ static const char *drift_words(const struct tt_compared *r, double slower, char 
     out[0] = 0;
     if (tt_compare_same_work(r))
         snprintf(out, 240, ". All operators do the same work in both and took %.2f times as long: with one build "
-                           "and the same options that is the machine. Time them in turns (tt bench --against)", r->control.times);
+                           "and the same options that is the machine. Time them in turns (tt bench --against)",
+                 r->control.times);
     else if (slower < 2 * each && !r->in_turns)
         snprintf(out, 240, ". Runs of one program differ by about %.0f %% each even on a quiet %s: time them in turns "
                            "(tt bench --against)", 100 * each, strcmp(r->profile.run.backend, "cpu") ? "GPU" : "CPU");
@@ -115,7 +116,8 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%%s", r->label, 100 * slower,
                        base->label, 100 * limit, drift_words(r, slower, drift));
     }
-    if (r->control.moved && !r->control.all && 1 / r->range.low - 1 > limit) return undecided_by_control(base, r, slower);
+    bool control = r->control.moved && !r->control.all;
+    if (control && 1 / r->range.low - 1 > limit) return undecided_by_control(base, r, slower);
     if (1 / r->range.low - 1 > limit)
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "
