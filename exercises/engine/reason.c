@@ -82,7 +82,6 @@ static bool is_by_chance(const struct tt_mark *m, double x)
 /* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
 static double off_by(const struct tt_question *q, const struct tt_mark *m, double x)
 {
-    if (is_by_chance(m, x)) return INFINITY;
     if (is_rounded(q, m, x)) return 0;
     return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
 }
@@ -110,7 +109,9 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
     for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y; y = y->next) {
         struct tt_formula_value v;
         TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
-        double off = v.kind == TT_FORMULA_NUMBER                                   ? off_by(q, m, v.number)
+        bool chance = v.kind == TT_FORMULA_NUMBER && is_by_chance(m, v.number);
+        double off = chance                                                        ? INFINITY
+                     : v.kind == TT_FORMULA_NUMBER                                 ? off_by(q, m, v.number)
                      : v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given) ? 0
                                                                                    : INFINITY;
         tt_formula_free(&v);
