@@ -212,10 +212,16 @@ static bool is_small_count(const struct tt_question *q, double x, double right)
     return !q->unit && whole && fmax(fabs(x), fabs(right)) < 10;
 }
 
-/* So many times what is wanted, as near as a hundredth. */
+/* So many times what is wanted, as near as that part. */
+static bool is_within(const struct tt_question *q, double x, double factor, double right, double part)
+{
+    return fabs(x - factor * right) <= (fmin(q->tolerance, part) + 1e-9) * fabs(factor * right);
+}
+
+/* The same, as near as a hundredth. */
 static bool is_times(const struct tt_question *q, double x, double factor, double right)
 {
-    return fabs(x - factor * right) <= (fmin(q->tolerance, 0.01) + 1e-9) * fabs(factor * right);
+    return is_within(q, x, factor, right, 0.01);
 }
 
 /* So many times off, in the words of the unit; NULL where no such factor is. */
@@ -242,7 +248,7 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
     *mistaken = 100 * right;
-    if (!q->unit && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
+    if (!q->unit && q->tolerance > 0 && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
         return "100 times too large: a fraction is wanted, not a percentage";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         *mistaken = slips[i].factor * right;
@@ -260,7 +266,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     const char *factor = power_of_ten(q, given, x, right, mistaken);
     if (factor) return factor;
     *mistaken = x > right ? right * mib : right / mib;
-    if (q->unit && !strcmp(q->unit, "MiB") && (is_times(q, x, mib, right) || is_times(q, x, 1 / mib, right)))
+    if (q->unit && !strcmp(q->unit, "MiB") && (is_within(q, x, mib, right, 0.003) || is_within(q, x, 1 / mib, right, 0.003)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     *mistaken = right * 0x1p20;
     if (q->unit && !strcmp(q->unit, "MiB") && equals(q, x, *mistaken))

@@ -73,10 +73,10 @@ static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, dou
            tt_exercise_rounded(m->given, m->number, x);
 }
 
-/* "2" is what many think of, and no quotient of times that is 1.999 by chance. */
+/* "2" or "2.0" is what many think of, and no quotient of times that is 1.999 by chance. */
 static bool is_by_chance(const struct tt_mark *m, double x)
 {
-    return m->number == trunc(m->number) && tt_exercise_digits(m->given) < 2 && x != trunc(x);
+    return m->number == trunc(m->number) && fabs(m->number) < 10 && tt_exercise_digits(m->given) < 3 && x != trunc(x);
 }
 
 /* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
