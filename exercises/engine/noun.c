@@ -23,6 +23,16 @@ static bool is_one_of(const char *s, const char *words)
     return false;
 }
 
+bool tt_exercise_of_speed(const char *sentence)
+{
+    for (const char *s = sentence; *s; s++) {
+        bool begins = isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1]));
+        if (begins && (is_one_of(s, slower) || is_one_of(s, "time|token|tokens|sample|samples|MFU|throughput|speed")))
+            return true;
+    }
+    return false;
+}
+
 bool tt_exercise_is_times(const struct tt_quoted *number)
 {
     const char *behind = number->end + strspn(number->end, " -");

@@ -266,7 +266,8 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     const char *factor = power_of_ten(q, given, x, right, mistaken);
     if (factor) return factor;
     *mistaken = x > right ? right * mib : right / mib;
-    if (q->unit && !strcmp(q->unit, "MiB") && (is_within(q, x, mib, right, 0.003) || is_within(q, x, 1 / mib, right, 0.003)))
+    bool million = is_within(q, x, mib, right, 0.003) || is_within(q, x, 1 / mib, right, 0.003);
+    if (q->unit && !strcmp(q->unit, "MiB") && million)
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     *mistaken = right * 0x1p20;
     if (q->unit && !strcmp(q->unit, "MiB") && equals(q, x, *mistaken))

@@ -82,6 +82,8 @@ int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit,
 
 /* Whether the nearest noun to the number is one of these, or there is none at all. */
 bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns);
+/* Whether it speaks of times or speeds at all. */
+bool tt_exercise_of_speed(const char *sentence);
 /* "1.3 times", "1.3x": a quotient, and no loss or norm. */
 bool tt_exercise_is_times(const struct tt_quoted *number);
 

@@ -276,7 +276,8 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     if (!st && m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
     if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
     if (!st && m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
-    bool time = q->kind == TT_ASK_TEXT && q->otherwise && tt_exercise_has_time(m->given);
+    bool time = q->kind == TT_ASK_TEXT && q->otherwise &&
+                (tt_exercise_has_time(m->given) || tt_exercise_of_speed(m->given));
     if (!st && time && m->kind == TT_MARK_UNKNOWN) st = say_of_time(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;
