@@ -1,4 +1,6 @@
 /* What is said of runs that scatter, of busy machines, and of ranks that cannot have been so fast. */
+#include <math.h>
+
 #include "tests/exercises/runs_fixture.h"
 
 static const char *timed_on = ""; /* more of the run */
@@ -154,8 +156,38 @@ static void tells_what_is_alike(void)
     }
 }
 
+/* Two runs of one program: their interval holds 1, and their noise what they differ by; not where what is beside the
+ * kernels became longer. */
+static void one_program_differs_by_the_machine(void)
+{
+    static const char text[] =
+        "{\"schema\": 1, \"run\": {\"steps\": 10, \"backend\": \"cpu\"}, \"step\": {\"seconds\": %g, \"deviation\": "
+        "0.001}, \"operators\": [{\"name\": \"gemm\", \"count\": 4, \"flops\": 8, \"bytes\": 2, \"share\": %g}]}";
+    const struct {
+        double seconds, share, drift, noise;
+        bool open;
+    } seconds_of[] = {{1.3, 0.9, 0.3, 0.3, true}, {1.1, 0.9, 0.1, 0.1, true}, {1.3, 0.9 / 1.3, 0, 0.0849, false}};
+    for (size_t i = 0; i < sizeof seconds_of / sizeof *seconds_of; i++) {
+        struct tt_json *profiles[2];
+        char profile[400];
+        for (int k = 0; k < 2; k++) {
+            snprintf(profile, sizeof profile, text, k ? seconds_of[i].seconds : 1, k ? seconds_of[i].share : 0.9);
+            CHECK_OK(tt_json_parse(profile, strlen(profile), &profiles[k]));
+        }
+        struct tt_formula_run two[] = {{.name = "a", .profile = profiles[0]}, {.name = "b", .profile = profiles[1]}};
+        struct tt_formula_scope scope = {.runs = two, .count = 2};
+        double drift = eval("drift('a', 'b')", &scope).number, noise = eval("noise('a', 'b')", &scope).number;
+        double low = eval("low('b', 'a')", &scope).number, high = eval("high('b', 'a')", &scope).number;
+        CHECK(fabs(drift - seconds_of[i].drift) < 1e-5 && fabs(noise - seconds_of[i].noise) < 1e-3, "%zu: %g %g", i,
+              drift, noise);
+        CHECK((low <= 1 && high >= 1) == seconds_of[i].open, "%zu: %g to %g", i, low, high);
+        for (int k = 0; k < 2; k++) tt_json_free(profiles[k]);
+    }
+}
+
 int main(void)
 {
+    TEST(one_program_differs_by_the_machine);
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
