@@ -205,11 +205,12 @@ static bool is_slip(const struct tt_question *q, const char *given, double x, do
     return equals(q, x, mistaken) || (!chance && close && tt_exercise_rounded(given, x, mistaken));
 }
 
-/* Of two small counts one is the double of the other by chance. */
+/* Of two small counts one is the double of the other by chance, and of 1 and 2 each comes to mind beside the other. */
 static bool is_small_count(const struct tt_question *q, double x, double right)
 {
-    bool whole = fabs(right - round(right)) <= 0.01 * fabs(right) && x == trunc(x);
-    return !q->unit && whole && fmax(fabs(x), fabs(right)) < 10;
+    bool counts = !q->tolerance && right == trunc(right) && fmax(fabs(x), fabs(right)) < 10;
+    bool one_or_two = (x == 2 && fabs(right - 1) <= 0.01) || (x == 1 && fabs(right - 2) <= 0.02);
+    return counts || (!q->unit && one_or_two);
 }
 
 /* So many times what is wanted, as near as that part. */
