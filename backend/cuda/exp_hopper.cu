@@ -12,10 +12,11 @@ struct exp_shape {
 
     static GPU_MEMBER int w_row(const struct product_args &, int half, int col) { return half * PRODUCT_HALF + col; }
 
+    template <int N>
     static GPU_MEMBER void ahead(const struct product_args &a, struct product_tile, int row, held &h)
     {
         GPU_UNROLL
-        for (int i = 0; i < 2 * PRODUCT_BLOCKS; i++) {
+        for (int i = 0; i < 2 * N; i++) {
             int at = row + i / 2 * HOPPER_ROWS + i % 2 * 8 + gpu_lane() / 4;
             h.shift[i / 2][i % 2] = at < a.M ? a.shift[at] : GPU_INFINITY;
         }
@@ -37,6 +38,7 @@ struct exp_shape {
     }
 
     /* Of a row, four lanes have a quarter each. */
+    template <int N>
     static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs, held &h, int m,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {

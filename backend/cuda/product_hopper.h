@@ -2,8 +2,8 @@
  *
  * Blocks stay and go through a list of tiles of 128x128. One warp copies steps of 64 of the inner dimension through a
  * ring of buffers; two warpgroups multiply, each a tile of its own, in turns: one computes and stores what it has while
- * the other multiplies. Two blocks of a cluster have tiles below each other, and each copies half of the weights for
- * both.
+ * the other multiplies. Where no block has a second tile, both have half of its only one (TOGETHER). Two blocks of a
+ * cluster have tiles below each other, and each copies half of the weights for both.
  *
  * A shape C of such a product (swiglu_hopper.h, rope_hopper.cu, exp_hopper.cu) has
  *
@@ -13,8 +13,8 @@
  *   WIDTH    columns of the result (of h, with SwiGLU) that a tile has
  *   w_row    where half a tile's rows of W begin, without COLUMNS
  *   held     what a lane has in registers while it multiplies
- *   ahead    what a warp does before that; its first row is given
- *   rows     what it does with its 16 rows of each block of 64 of a tile */
+ *   ahead    what a warp does before that; its first row is given. N: blocks of 64 rows of the tile that its group has
+ *   rows     what it does with its 16 rows of each of them */
 #ifndef TT_CUDA_PRODUCT_HOPPER_H
 #define TT_CUDA_PRODUCT_HOPPER_H
 
@@ -59,7 +59,7 @@ struct product_args {
 };
 
 typedef hopper_ring<PRODUCT_STAGES> product_ring;
-typedef float product_c[PRODUCT_BLOCKS][PRODUCT_COLS / 2];
+template <int N> using product_c = float[N][PRODUCT_COLS / 2];
 
 struct product_tile {
     int row, col; /* of x, and of the result (of h, with SwiGLU) */
@@ -126,27 +126,28 @@ template <typename C> GPU_DEVICE void product_release(uint64_t *empty)
 }
 
 /* c = the product of one step, or c += it. */
-template <typename C> GPU_DEVICE void product_step(product_c &c, uint32_t a, uint32_t b, bool add)
+template <typename C, int N> GPU_DEVICE void product_step(product_c<N> &c, uint32_t a, uint32_t b, bool add)
 {
     uint32_t low_a = hopper_low(a, 16), low_b = hopper_low(b, C::COLUMNS ? PRODUCT_STEP * HOPPER_ROW_BYTES : 16);
     constexpr int NEXT = (C::COLUMNS ? 16 * HOPPER_ROW_BYTES : 32) >> 4;
     GPU_UNROLL
     for (int k = 0; k < PRODUCT_STEP / 16; k++)
         GPU_UNROLL
-        for (int m = 0; m < PRODUCT_BLOCKS; m++)
+        for (int m = 0; m < N; m++)
             hopper_mma_ss<PRODUCT_COLS, C::COLUMNS>(
                 c[m], hopper_operand(low_a + (m * HOPPER_ROWS * HOPPER_ROW_BYTES >> 4) + k * 2),
                 hopper_operand(low_b + k * NEXT), add || k > 0, typename C::T());
 }
 
-/* All steps of a tile. */
-template <typename C>
-GPU_DEVICE void product_multiply(product_c &c, int steps, unsigned char *stages, product_ring &ring,
+/* All steps of a tile, of its rows from `first` on. With N blocks of them the warpgroup has the whole tile, and the
+ * other one another: they take turns. */
+template <typename C, int N>
+GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stages, int first, product_ring &ring,
                                  uint64_t *full, uint64_t *empty, hopper_turns<2> &turns)
 {
     uint32_t from = hopper_address(stages);
     int last = 0; /* the stage before */
-    turns.take();
+    if (N == PRODUCT_BLOCKS) turns.take();
     FLASH_NO_UNROLL
     for (int k = 0; k < steps; k++) {
         int stage = hopper_uniform(ring.stage);
@@ -154,16 +155,16 @@ GPU_DEVICE void product_multiply(product_c &c, int steps, unsigned char *stages,
         ring.next();
         uint32_t at = from + stage * PRODUCT_STAGE_BYTES;
         hopper_mma_begin();
-        product_step<C>(c, at, at + PRODUCT_A_BYTES, k > 0);
+        product_step<C, N>(c, at + first * HOPPER_ROW_BYTES, at + PRODUCT_A_BYTES, k > 0);
         hopper_mma_commit();
         hopper_mma_wait<1>();
         if (k > 0) product_release<C>(empty + last);
         last = stage;
     }
-    turns.pass();
+    if (N == PRODUCT_BLOCKS) turns.pass();
     hopper_mma_wait<0>();
     GPU_UNROLL
-    for (int m = 0; m < PRODUCT_BLOCKS; m++) hopper_hold(c[m]);
+    for (int m = 0; m < N; m++) hopper_hold(c[m]);
     product_release<C>(empty + last);
 }
 
@@ -196,10 +197,12 @@ struct product_slabs {
 
 /* ---- a block ---- */
 
-template <typename C>
+template <typename C, bool TOGETHER>
 GPU_DEVICE void product_products(const struct product_args &a, unsigned char *stages, uint64_t *full, uint64_t *empty)
 {
+    constexpr int N = TOGETHER ? 1 : (int)PRODUCT_BLOCKS; /* blocks of rows of a tile */
     int group = hopper_group() - 1, warp = gpu_wave() - PRODUCT_WARPS, tiles = 0;
+    int first = TOGETHER ? group * HOPPER_ROWS : 0; /* row of a tile */
     product_ring ring = {0, 0};
     /* All steps of one tile come before the first of the next, so that a warpgroup never waits for a stage that is
      * still to be filled for the other. */
@@ -209,26 +212,27 @@ GPU_DEVICE void product_products(const struct product_args &a, unsigned char *st
 
     FLASH_NO_UNROLL
     for (int n = product_first<C>(); n < a.rows * a.cols; n += a.clusters, tiles++) {
-        if (tiles % 2 != group) { /* the other's tile */
+        if (!TOGETHER && tiles % 2 != group) { /* the other's tile */
             int on = ring.stage + a.steps;
             ring = {on % PRODUCT_STAGES, ring.parity ^ (on / PRODUCT_STAGES & 1)};
             continue;
         }
         struct product_tile at = product_tile_of<C>(a, n);
-        product_c c;
+        at.row += first;
+        product_c<N> c;
         typename C::held held;
-        C::ahead(a, at, at.row + warp % PRODUCT_WARPS * 16, held);
-        product_multiply<C>(c, a.steps, stages, ring, full, empty, turns);
+        C::template ahead<N>(a, at, at.row + warp % PRODUCT_WARPS * 16, held);
+        product_multiply<C, N>(c, a.steps, stages, first, ring, full, empty, turns);
         GPU_UNROLL
-        for (int m = 0; m < PRODUCT_BLOCKS; m++) {
+        for (int m = 0; m < N; m++) {
             int row = at.row + m * HOPPER_ROWS + warp % PRODUCT_WARPS * 16;
-            C::rows(a, slabs, held, m, c[m], row, at.col);
+            C::template rows<N>(a, slabs, held, m, c[m], row, at.col);
         }
     }
     if (C::SLABS && gpu_lane() == 0) hopper_out_done();
 }
 
-template <typename C>
+template <typename C, bool TOGETHER>
 HOPPER_CLUSTER_KERNEL(PRODUCT_THREADS, HOPPER_CLUSTER)
 product_kernel(HOPPER_ARGUMENT struct product_args a)
 {
@@ -241,7 +245,7 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
         constexpr int ARRIVALS = HOPPER_CLUSTER > 1 ? (int)HOPPER_CLUSTER : (int)HOPPER_ARRIVALS;
         for (int s = 0; s < PRODUCT_STAGES; s++) {
             hopper_barrier_init(full + s, 1);
-            hopper_barrier_init(empty + s, PRODUCT_WARPS * ARRIVALS);
+            hopper_barrier_init(empty + s, (TOGETHER ? 2 : 1) * PRODUCT_WARPS * ARRIVALS);
         }
         hopper_barrier_publish();
     }
@@ -254,7 +258,7 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
         if (gpu_thread() == 0) product_copies<C>(a, stages, full, empty);
     } else {
         hopper_registers_take<240>();
-        product_products<C>(a, stages, full, empty);
+        product_products<C, TOGETHER>(a, stages, full, empty);
     }
     if constexpr (HOPPER_CLUSTER > 1) hopper_cluster_sync(); /* until nobody writes this block's memory any more */
 #endif
@@ -262,23 +266,29 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
 
 /* ---- launching ---- */
 
+template <typename C, bool TOGETHER>
+static bool product_launch_as(const struct product_args &a, gpu_stream s, gpu_error *e)
+{
+    if (!hopper_has(product_kernel<C, TOGETHER>)) return false;
+    *e = gpu_allow_shared(product_kernel<C, TOGETHER>, product_bytes<C>());
+    if (!*e)
+        *e = GPU_LAUNCH((product_kernel<C, TOGETHER>), gpu_grid((unsigned)(a.clusters * HOPPER_CLUSTER)),
+                        PRODUCT_THREADS, product_bytes<C>(), s, a);
+    return true;
+}
+
 /* Launches, with the maps and what else the epilogue reads in `a`; false, without a launch, if the kernel does not
  * support these sizes or this chip. */
 template <typename C>
 static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t K, gpu_stream s, gpu_error *e)
 {
     int64_t rows = gpu_divide_up(M, PRODUCT_ROWS * HOPPER_CLUSTER), cols = gpu_divide_up(N, C::WIDTH);
-    bool good = M <= INT32_MAX - PRODUCT_ROWS * HOPPER_CLUSTER && 2 * N <= INT32_MAX && rows * cols <= INT32_MAX / 2 &&
-                hopper_has(product_kernel<C>);
-    if (!good) return false;
+    int64_t most = hopper_multiprocessors() / HOPPER_CLUSTER;
+    if (M > INT32_MAX - PRODUCT_ROWS * HOPPER_CLUSTER || 2 * N > INT32_MAX || rows * cols > INT32_MAX / 2) return false;
     a.M = (int)M, a.F = (int)N, a.steps = (int)(K / PRODUCT_STEP);
     a.rows = (int)rows, a.cols = (int)cols;
-    a.clusters = (int)gpu_smaller(rows * cols, hopper_multiprocessors() / HOPPER_CLUSTER);
-    *e = gpu_allow_shared(product_kernel<C>, product_bytes<C>());
-    if (!*e)
-        *e = GPU_LAUNCH(product_kernel<C>, gpu_grid((unsigned)(a.clusters * HOPPER_CLUSTER)), PRODUCT_THREADS,
-                        product_bytes<C>(), s, a);
-    return true;
+    a.clusters = (int)gpu_smaller(rows * cols, most);
+    return rows * cols <= most ? product_launch_as<C, true>(a, s, e) : product_launch_as<C, false>(a, s, e);
 }
 
 /* Maps of x (M, K) and of W (N, K), and of a result (M, cols) in slabs; false if the copy engine cannot read them. */

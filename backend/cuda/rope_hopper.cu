@@ -42,13 +42,15 @@ template <typename T_, bool SAME> struct rope_shape {
 
     static GPU_MEMBER int w_row(const struct product_args &, int half, int col) { return half * PRODUCT_HALF + col; }
 
+    template <int N>
     static GPU_MEMBER void ahead(const struct product_args &a, struct product_tile at, int row, held &h)
     {
         GPU_UNROLL
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < (SAME ? N : 2); i++)
             h.angles[i].load(a, SAME ? row + i * HOPPER_ROWS : row, SAME ? at.col : at.col + i * PRODUCT_HALF);
     }
 
+    template <int N>
     static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs, held &h, int m,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {
@@ -64,7 +66,7 @@ template <typename T_, bool SAME> struct rope_shape {
                 for (int i = 0; i < 16; i++) w[i / 4][i % 4] = gpu_pack2<T>(mine[2 * i], mine[2 * i + 1]);
             }
             if (from < a.F) slabs.store(&a.out, row, from / PRODUCT_HALF, w);
-            if (!SAME && m == 0) h.angles[half].load(a, row + HOPPER_ROWS, from); /* whose fence would wait for it */
+            if (!SAME && m + 1 < N) h.angles[half].load(a, row + HOPPER_ROWS, from); /* whose fence would wait for it */
         }
     }
 };

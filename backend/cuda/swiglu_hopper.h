@@ -37,11 +37,11 @@ GPU_DEVICE void swiglu_forward_rows(const struct product_args &a, struct product
 
 /* What a tile will read of gate and up goes to the cache while it multiplies. The copy engine could do this too, but
  * the operands would wait behind it. */
-GPU_DEVICE void swiglu_ahead(const struct product_args &a, struct product_tile at)
+template <int N> GPU_DEVICE void swiglu_ahead(const struct product_args &a, struct product_tile at)
 {
     constexpr int LINE = HOPPER_ROW_BYTES / 2, LINES = 2 * PRODUCT_COLS / LINE; /* of a row */
     GPU_UNROLL
-    for (int i = 0; i < PRODUCT_ROWS * LINES / HOPPER_GROUP; i++) {
+    for (int i = 0; i < N * HOPPER_ROWS * LINES / HOPPER_GROUP; i++) {
         int n = i * HOPPER_GROUP + (int)gpu_thread() % HOPPER_GROUP, line = n % LINES;
         int64_t row = at.row + n / LINES, col = at.col + line / 2 * LINE;
         if (row < a.M) hopper_prefetch((const uint16_t *)a.gu + row * 2 * a.F + line % 2 * a.F + col);
@@ -94,7 +94,8 @@ template <typename T_> struct swiglu_forward_shape {
     static constexpr int WIDTH = PRODUCT_HALF;
     static GPU_MEMBER int w_row(const struct product_args &a, int half, int col) { return half * a.F + col; }
     struct held {};
-    static GPU_MEMBER void ahead(const struct product_args &, struct product_tile, int, held &) {}
+    template <int N> static GPU_MEMBER void ahead(const struct product_args &, struct product_tile, int, held &) {}
+    template <int N>
     static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs, held &, int,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {
@@ -107,10 +108,12 @@ template <typename T_> struct swiglu_backward_shape {
     static constexpr bool COLUMNS = true, SLABS = false;
     static constexpr int WIDTH = PRODUCT_COLS;
     struct held {};
+    template <int N>
     static GPU_MEMBER void ahead(const struct product_args &a, struct product_tile at, int, held &)
     {
-        swiglu_ahead(a, at);
+        swiglu_ahead<N>(a, at);
     }
+    template <int N>
     static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &, held &, int,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {
