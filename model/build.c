@@ -139,6 +139,8 @@ void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, flo
     g.trans_a = true;
     g.beta = add;
     g.type_c = TT_F32;
+    /* Without the second stream too, for the same bits. In floats half of a device was found to be slower. */
+    g.beside = b->p->dtype != TT_F32 && tt_gemm_flops(&g) < b->m->small_product;
     begin_side_stream(b, tt_gemm_flops(&g));
     tt_plan_gemm(b->p, &g);
     end_side_stream(b);

@@ -21,9 +21,9 @@ static int64_t layer_end(const struct build *b, int layer)
     return layer + 1 < b->c->num_layers ? tt_param_offset(p, b->c, layer + 1, TT_W_Q) : p->decay_end;
 }
 
-/* What the forward pass begins with comes first, on the main stream: the embedding (and an untied head, which lies
- * behind it) and the first projections. Then, beside it, norms and biases, which are small, and layer after layer. The
- * first layer is in pieces, so that its products do not wait for all of it. */
+/* What the forward pass begins with comes first, on the main stream: norms and biases, which are small, the embedding
+ * (and an untied head, which lies behind it) and the first projections. Then, beside it, layer after layer. The first
+ * layer is in pieces, so that its products do not wait for all of it. */
 void update_before(struct build *b, const struct tt_state *before)
 {
     const struct tt_params *p = &b->m->params;
@@ -33,9 +33,9 @@ void update_before(struct build *b, const struct tt_state *before)
     for (int i = 0; i < PIECES; i++) at[i] = tt_param_offset(p, b->c, 0, pieces[i]);
     b->p->phase = TT_OPTIMIZE;
     b->p->group = TT_G_OPTIMIZER;
+    update(b, before, p->decay_end, p->total);
     update(b, before, 0, at[0]);
     b->p->stream = TT_STREAM_SIDE;
-    update(b, before, p->decay_end, p->total);
     for (int i = 0; i < PIECES; i++) update(b, before, at[i], at[i + 1]);
     for (int i = 1; i < b->c->num_layers; i++) {
         b->p->layer = i;

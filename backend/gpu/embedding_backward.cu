@@ -232,7 +232,7 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_long(sum_
 static gpu_error sort_positions(const struct tt_embedding_backward_args *a, const int32_t **order, gpu_stream s)
 {
     int64_t room = TT_EMBEDDING_WORK(a->T, a->V) - 2 * a->T;
-    int bits = room >= DIGITS_MAX * BLOCKS_ENOUGH ? 8 : 4;
+    int bits = room >= DIGITS_MAX * gpu_smaller(BLOCKS_ENOUGH, gpu_divide_up(a->T, THREADS)) ? 8 : 4;
     sort_pass p = {NULL, a->work, a->work + 2 * a->T, (int)a->T, 0, 1 << bits, 0};
     p.blocks = (int)gpu_smaller(gpu_smaller(BLOCKS_MAX, room / p.digits), gpu_divide_up(a->T, THREADS));
     do {

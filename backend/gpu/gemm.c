@@ -82,7 +82,7 @@ static int64_t alignment(const void *p)
     return (int64_t)(bits & -bits);
 }
 
-static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *call)
+static struct gemm_key key_of(const struct gpu *gpu, const struct tt_gemm *g, const struct gemm_call *call)
 {
     bool reads_c = call->beta != 0, many = g->batch > 1;
     return (struct gemm_key){
@@ -108,6 +108,7 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
         .reads_c = reads_c,
         .with = g->with,
         .row_scales = g->row_scales,
+        .beside = g->beside && gpu->halves,
     };
 }
 
@@ -116,7 +117,7 @@ static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_st
     struct gemm_call call = {
         .a = g->a, .b = g->b, .c = g->from ? g->from : g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s,
         .product = g, .also = g->also};
-    struct gemm_key key = key_of(g, &call);
+    struct gemm_key key = key_of(gpu, g, &call);
     struct gemm_plan *plan;
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     TT_TRY(tt_gpu_scratch_take(gpu, s));

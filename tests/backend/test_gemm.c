@@ -10,6 +10,7 @@ struct shape {
     bool trans_a, trans_b;
     float alpha, beta;
     bool from; /* beta multiplies another matrix than C */
+    bool beside;
 };
 
 static double wanted(const struct shape *s, const struct matrix *a, const struct matrix *b, double old, int64_t bt,
@@ -68,7 +69,7 @@ static void check_shape(const struct shape *s)
         .a = a.device, .b = b.device, .c = c.device, .from = s->from ? before.device : NULL,
         .m = s->m, .n = s->n, .k = s->k, .lda = a.ld, .ldb = b.ld, .ldc = c.ld,
         .batch = s->batch, .stride_a = a.stride, .stride_b = b.stride, .stride_c = c.stride,
-        .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b,
+        .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b, .beside = s->beside,
     };
     CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
     matrix_download(&c);
@@ -154,6 +155,14 @@ static void adds_another_matrix(void)
     check_transposes((struct shape){.m = 1, .n = 130, .k = 70, .batch = 1, .alpha = 1, .beta = 0.5f, .from = true});
     check_transposes((struct shape){.m = 129, .n = 64, .k = 200, .batch = 1, .alpha = -1, .beta = 1, .from = true});
     check_transposes((struct shape){.m = 9, .n = 8, .k = 5, .batch = 1, .alpha = 1, .beta = 0, .from = true});
+}
+
+/* Another algorithm may be chosen for them. */
+static void beside_others(void)
+{
+    check_transposes((struct shape){.m = 35, .n = 67, .k = 31, .batch = 1, .alpha = 1, .beside = true});
+    check_transposes((struct shape){.m = 96, .n = 200, .k = 130, .batch = 1, .alpha = 1, .beta = 1, .beside = true});
+    check_transposes((struct shape){.m = 130, .n = 64, .k = 515, .batch = 1, .gap = 1, .alpha = 1, .beside = true});
 }
 
 static void empty_products(void)
@@ -342,6 +351,7 @@ static void everything(void)
     TEST(largest_sizes);
     TEST(views_and_batches);
     TEST(alpha_and_beta);
+    TEST(beside_others);
     TEST(adds_another_matrix);
     TEST(empty_products);
     TEST(counts_exactly);
