@@ -3,11 +3,21 @@
  *
  * The sort is a radix sort of positions by the digits of their token. Blocks take consecutive runs of positions;
  * `count` writes a histogram per block, from which `place` computes where the block's first position with each digit
- * goes. A token with up to LONG positions is summed by a group of lanes, which share the columns of a row. A token with
- * more is summed by several blocks, each for a slice of the columns, with many rows in flight. */
+ * goes. FEW positions take one kernel instead, which counts for each how many come before it.
+ *
+ * A token with up to LONG positions is summed by a group of lanes, which share the columns of a row. A token with more
+ * is summed by several blocks, each for a slice of the columns, with many rows in flight. */
 #include "backend/gpu/tokens.h"
 
-enum { THREADS = 256, DIGITS_MAX = 256, BLOCKS_MAX = 128, BLOCKS_ENOUGH = 60, LONG = 128, SLICE_BYTES = 128 };
+enum {
+    THREADS = 256,
+    DIGITS_MAX = 256,
+    BLOCKS_MAX = 128,
+    BLOCKS_ENOUGH = 60,
+    FEW = 2048,
+    LONG = 128,
+    SLICE_BYTES = 128
+};
 
 struct sort_pass {
     const int32_t *from;  /* positions; NULL: 0, 1, 2, ... */
@@ -102,6 +112,22 @@ GPU_KERNEL GPU_BOUNDS(THREADS) place(sort_pass p, struct tt_embedding_backward_a
         gpu_wave_sync();
         if (valid) p.to[first + rank] = position;
     }
+}
+
+/* A group of lanes for each position: its place is the number of positions with a smaller token, or with the same one
+ * before it. */
+GPU_KERNEL GPU_BOUNDS(THREADS) place_few(sort_pass p, struct tt_embedding_backward_args a)
+{
+    const int32_t *base = step_tokens(a.tokens, a.state, a.slot_stride);
+    int i = (int)gpu_block_x() * (THREADS / GPU_GROUP) + gpu_thread() / GPU_GROUP, before = 0;
+    if (i >= p.T) return;
+    int token = token_at(base, i, a.S);
+    for (int k = gpu_thread() % GPU_GROUP; k < p.T; k += GPU_GROUP) {
+        int other = token_at(base, k, a.S);
+        before += other < token || (other == token && k < i);
+    }
+    before = gpu_group_sum<GPU_GROUP>(before);
+    if (gpu_thread() % GPU_GROUP == 0) p.to[before] = i;
 }
 
 /* ---- sums; `order` lists the positions, equal tokens together ---- */
@@ -232,8 +258,11 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_long(sum_
 static gpu_error sort_positions(const struct tt_embedding_backward_args *a, const int32_t **order, gpu_stream s)
 {
     int64_t room = TT_EMBEDDING_WORK(a->T, a->V) - 2 * a->T;
-    int bits = room >= DIGITS_MAX * gpu_smaller(BLOCKS_ENOUGH, gpu_divide_up(a->T, THREADS)) ? 8 : 4;
+    int bits = room >= DIGITS_MAX * BLOCKS_ENOUGH ? 8 : 4;
     sort_pass p = {NULL, a->work, a->work + 2 * a->T, (int)a->T, 0, 1 << bits, 0};
+    *order = p.to;
+    if (a->T <= FEW)
+        return GPU_LAUNCH(place_few, gpu_grid_of(gpu_divide_up(a->T, THREADS / GPU_GROUP)), THREADS, 0, s, p, *a);
     p.blocks = (int)gpu_smaller(gpu_smaller(BLOCKS_MAX, room / p.digits), gpu_divide_up(a->T, THREADS));
     do {
         gpu_error e = GPU_LAUNCH(count, gpu_grid_of(p.blocks), THREADS, 0, s, p, *a);

@@ -112,6 +112,10 @@ static void embeds(void)
     check_embedding(4, 130, 1000, 256, 1);
     check_embedding_backward(4, 130, 50, 256, 1);
     check_embedding_backward(4, 130, 3, 65, 1); /* tokens with long runs of positions, rows that are not vectors */
+    check_embedding_backward(1, 2048, 15, 5, 0);
+    check_embedding_backward(1, 2049, 15, 5, 0); /* too many to be counted one by one: tokens of one digit, */
+    check_embedding_backward(21, 100, 1000, 8, 1); /* of several */
+    check_embedding_backward(21, 100, 20000, 3, 1);
 }
 
 /* ---- the reference ---- */
