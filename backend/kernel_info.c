@@ -23,6 +23,7 @@
 #define INOUT(f, n) PUT(f, n, TT_READ_WRITE)
 #define INOUT_OPT(f, n) PUT_IF(f, n, TT_READ_WRITE)
 #define SCRATCH(f, n) PUT(f, n, TT_SCRATCH)
+#define OUT_UNLESS(other, f, n) PUT(f, n, a->other ? TT_SCRATCH : TT_WRITE)
 
 #define TT_KERNEL(name, flops, operands)                                                           \
     static int operands_##name(const void *args, struct tt_operand *out)                           \

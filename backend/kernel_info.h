@@ -17,7 +17,7 @@ struct tt_operand {
     const char *name;
 };
 
-enum { TT_MAX_OPERANDS = 15 };
+enum { TT_MAX_OPERANDS = 20 };
 
 const char *tt_kernel_name(enum tt_kernel k);
 size_t tt_kernel_args_size(enum tt_kernel k);

@@ -146,7 +146,10 @@ struct tt_flash_args {
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse. delta (B, H, S) is
  * scratch: the row sums of do·o. With cos and sin (both or neither), dq and dk are rotated back at the end, as rope
- * with `inverse` does. */
+ * with `inverse` does.
+ *
+ * With codes, the results are what fp8_cast makes of the rows of dq, dk and dv, which must be neighbours in memory, in
+ * both forms; dq, dk and dv are scratch then. With o_codes, this form of o is made besides, as it is read. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;
     const void *q, *k, *v, *o, *dout;
@@ -154,6 +157,13 @@ struct tt_flash_backward_args {
     float *delta;
     void *dq, *dk, *dv;
     float *amax; /* of dq, dk and dv together, or NULL */
+    enum tt_dtype to;        /* with codes: TT_E5M2 or TT_E5M2_FNUZ */
+    const float *code_scale; /* with codes */
+    uint8_t *codes;          /* (T, (H + 2·KV)·D) or NULL */
+    uint8_t *transposed;     /* ((H + 2·KV)·D, T), with codes */
+    enum tt_dtype o_to;      /* with o_codes: TT_E4M3 or TT_E4M3_FNUZ */
+    const float *o_scale;    /* with o_codes */
+    uint8_t *o_codes;        /* (H·D, T): those of o, transposed; or NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */

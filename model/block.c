@@ -236,14 +236,19 @@ static void attention_backward(struct build *b, struct block_acts *a, struct mea
     void *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_ATTENTION;
     struct output_gradient d = output_gradient(b, &out, *dr);
-    bundle_backward(b, &out, &d, a->attn.o, &a->out, dout);
-    a->attn.d_amax = attention_ends_backward(b) ? amax_for(b, &qkv, TT_FUSE_ATTENTION) : NULL;
+    bool makes_input = attention_makes_input(b, &a->attn, &out, &a->out);
+    if (makes_input)
+        bundle_dx(b, &out, &d, &a->out, dout);
+    else
+        bundle_backward(b, &out, &d, a->attn.o, &a->out, dout);
+    attention_codes_backward(b, &a->attn, &qkv, attention_ends_backward(b));
     attention_core_backward(b, &a->attn, dout, dqkv);
+    if (makes_input) bundle_dw(b, &out, &d, a->attn.o, &a->out, b->accumulate);
     rope_backward(b, dqkv);
     head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
-    d = output_gradient(b, &qkv, (struct measured){.x = dqkv, .amax = a->attn.d_amax});
+    d = attention_gradient(b, &a->attn, &qkv, dqkv);
     bundle_backward(b, &qkv, &d, a->norm1.y, &a->qkv, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL);
 }

@@ -82,6 +82,10 @@ struct attention_acts {
     float *amax, *d_amax;      /* of o and of dqkv, or NULL; flash */
     uint8_t *codes;            /* of o besides, made with its scale of a history; or NULL */
     const float *code_scale;
+    uint8_t *o_codes;          /* of o, transposed, made by the backward pass; or NULL */
+    const float *o_scale;
+    uint8_t *d_codes, *d_transposed; /* in the place of dqkv, made with its scale of a history; or NULL */
+    const float *d_scale;
 };
 
 struct ffn_acts {
@@ -194,6 +198,13 @@ void bundle_backward(struct build *b, const struct bundle *s, const struct outpu
 /* What attention is to make of its output for 8-bit products: codes, where a history has their scale, or the largest
  * magnitude. */
 void attention_codes(struct build *b, struct attention_acts *a, const struct bundle *out);
+/* Whether its backward pass, which reads the output, makes the transposed codes of it: `kept` has them after that. */
+bool attention_makes_input(struct build *b, struct attention_acts *a, const struct bundle *out, struct fp8_acts *kept);
+/* What its backward pass is to make of the gradient of q, k and v, if it ends with that: codes alone, or the largest
+ * magnitude; and that gradient then, where dqkv is it in memory if there are no codes. */
+void attention_codes_backward(struct build *b, struct attention_acts *a, const struct bundle *qkv, bool ends);
+struct output_gradient attention_gradient(struct build *b, const struct attention_acts *a, const struct bundle *qkv,
+                                          void *dqkv);
 /* SwiGLU whose result is codes alone, where a history has their scale: true when done. */
 bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down);
 /* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `kept`

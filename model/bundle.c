@@ -13,8 +13,8 @@
  * other form. The scale of the forward pass serves the backward pass too.
  *
  * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
- * cast takes the magnitude of this step with it, SwiGLU writes codes at once, forward and backward, and attention those
- * of its output, beside the output itself, which its backward pass reads.
+ * cast takes the magnitude of this step with it, SwiGLU writes codes at once, forward and backward, attention those of
+ * its output, beside the output itself, which its backward pass reads, and that those of the gradient of q, k and v.
  *
  * With --fp8-scaling row, each row of a factor has a scale: a tensor has those of its rows as it is and those of its
  * columns transposed, made in one pass of their own. All factors are E4M3 then: within a row gradients need no wider
@@ -287,6 +287,34 @@ void attention_codes(struct build *b, struct attention_acts *a, const struct bun
     if (!b->scales || !bundle_in_fp8(b, out) || !fused(b, TT_FUSE_ATTENTION)) return;
     a->amax = of_o.amax, a->code_scale = of_o.scale;
     a->codes = bytes(b, "fp8_input", b->T * b->H * b->D);
+}
+
+bool attention_makes_input(struct build *b, struct attention_acts *a, const struct bundle *out, struct fp8_acts *kept)
+{
+    if (!bundle_in_fp8(b, out) || !fused(b, TT_FUSE_ATTENTION) || scaled_by_rows(b)) return false;
+    a->o_scale = kept->x_scale;
+    a->o_codes = bytes(b, "fp8_input", b->T * b->H * b->D);
+    kept->x = a->o_codes;
+    return true;
+}
+
+void attention_codes_backward(struct build *b, struct attention_acts *a, const struct bundle *qkv, bool ends)
+{
+    struct delayed by = delayed(b, qkv, TT_FACTOR_GRADIENT);
+    a->d_amax = ends ? amax_for(b, qkv, TT_FUSE_ATTENTION) : NULL;
+    a->d_codes = a->d_transposed = NULL;
+    if (!ends || !b->scales || !bundle_in_fp8(b, qkv)) return;
+    if (b->c->qkv_bias) return; /* its gradient is summed up from that in memory */
+    a->d_amax = by.amax, a->d_scale = by.scale;
+    a->d_codes = bytes(b, "fp8_gradient", b->T * b->P);
+    a->d_transposed = bytes(b, "fp8_gradient", b->T * b->P);
+}
+
+struct output_gradient attention_gradient(struct build *b, const struct attention_acts *a, const struct bundle *qkv,
+                                          void *dqkv)
+{
+    if (!a->d_codes) return output_gradient(b, qkv, (struct measured){.x = dqkv, .amax = a->d_amax});
+    return (struct output_gradient){.codes = a->d_codes, .transposed = a->d_transposed, .scale = a->d_scale};
 }
 
 bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down)

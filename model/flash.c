@@ -28,7 +28,9 @@ void attention_flash_backward(struct build *b, const struct attention_acts *a, c
     b->p->group = TT_G_ATTENTION;
     LAUNCH(b->p, flash_backward, .q = a->qkv, .k = k, .v = v, .o = a->o, .dout = dout, .lse = a->lse, .delta = delta,
            .cos = rotate ? b->cos : NULL, .sin = rotate ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv,
-           .amax = a->d_amax, .starts = b->starts, .ends = b->ends, .B = b->B, .S = b->S, .heads = b->H,
-           .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32,
-           .tile = tt_config_flash_tile(b->c));
+           .amax = a->d_amax, .to = tt_fp8_e5m2(b->m->fp8_fnuz), .code_scale = a->d_codes ? a->d_scale : NULL,
+           .codes = a->d_codes, .transposed = a->d_transposed, .o_to = tt_fp8_e4m3(b->m->fp8_fnuz),
+           .o_scale = a->o_codes ? a->o_scale : NULL, .o_codes = a->o_codes, .starts = b->starts, .ends = b->ends,
+           .B = b->B, .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P,
+           .scale = 1.0f / sqrtf((float)b->D), .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
 }

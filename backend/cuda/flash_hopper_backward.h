@@ -15,6 +15,7 @@
 #define TT_CUDA_FLASH_HOPPER_BACKWARD_H
 
 #include "backend/cuda/flash_hopper.h"
+#include "backend/cuda/hopper_codes.h"
 
 template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
     typedef T_ T;
@@ -30,14 +31,22 @@ template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backwa
     static constexpr size_t bytes = 2 * OWN * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
 };
 
+/* Where codes go in the place of dx or dy; rows NULL: nowhere. */
+struct backward_codes {
+    uint8_t *rows, *transposed; /* (T, ld), (ld, T) from this matrix's columns on */
+};
+
 struct backward_args {
     struct hopper_map x, y, u, w;
     struct hopper_work work;
     const float *lse, *delta, *cos, *sin; /* cos and sin may be NULL */
     void *dx, *dy;                        /* dK and dV, or dQ and NULL */
     float *amax;
+    struct backward_codes dx_codes, dy_codes; /* E5M2 */
+    const float *code_scale;
+    bool wide; /* 16 neighbouring rows of a warp are aligned in `transposed`, and all in one sequence */
     const int32_t *starts, *bounds;       /* bounds: ends of keys, starts of queries */
-    int64_t ld;
+    int64_t ld, code_ld, tokens; /* tokens: B·S */
     int S, heads, group;
     float scale;
 };
@@ -234,6 +243,20 @@ GPU_DEVICE void backward_rotate(const struct backward_args &a, int warp_row, flo
     }
 }
 
+/* The codes of a warp's 16 rows, of which `count` are in the sequence. */
+template <typename C>
+GPU_DEVICE void backward_store_codes(const struct backward_args &a, const struct backward_codes &to,
+                                     struct hopper_item at, int warp_row, const float (&c)[C::D / 2],
+                                     const float (&factor)[2])
+{
+    int64_t row = (int64_t)at.b * a.S + warp_row;
+    uint32_t words[C::D / 8];
+    hopper_codes<typename C::T, C::D, TT_E5M2>(words, c, factor, *a.code_scale);
+    hopper_store_codes<C::D>(to.rows + row * a.code_ld + at.h * C::D, a.code_ld, words, a.S - warp_row);
+    hopper_store_transposed<C::D>(to.transposed + at.h * C::D * a.tokens + row, a.tokens, words, a.S - warp_row,
+                                  a.wide);
+}
+
 template <typename C>
 GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item at, int warp_row, float (&dx)[C::D / 2],
                               const float (&dy)[C::KEYS ? C::D / 2 : 1])
@@ -243,10 +266,16 @@ GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item 
     const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
     int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
     hopper_amax<T, C::D>(a.amax, dx, scales, a.S - warp_row);
-    hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
+    if (a.dx_codes.rows)
+        backward_store_codes<C>(a, a.dx_codes, at, warp_row, dx, scales);
+    else
+        hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
     if constexpr (C::KEYS) {
         hopper_amax<T, C::D>(a.amax, dy, ones, a.S - warp_row);
-        hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
+        if (a.dx_codes.rows)
+            backward_store_codes<C>(a, a.dy_codes, at, warp_row, dy, ones);
+        else
+            hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
     }
 }
 
@@ -378,6 +407,13 @@ flash_backward_hopper(HOPPER_ARGUMENT struct backward_sides a)
 #endif
 }
 
+static struct backward_codes backward_codes_at(const struct tt_flash_backward_args *a, int64_t heads_before)
+{
+    int64_t col = heads_before * a->D;
+    if (!a->codes) return {};
+    return {a->codes + col, a->transposed + col * a->B * a->S};
+}
+
 /* The arguments of the keys' or the queries' blocks, which start at `first`. False if TMA cannot read an operand. */
 template <typename C>
 static bool backward_side(struct backward_args *f, const struct tt_flash_backward_args *a, int first, bool crowded)
@@ -387,11 +423,16 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
     f->lse = a->lse, f->delta = a->delta, f->cos = a->cos, f->sin = a->sin, f->ld = a->ld;
     f->starts = a->starts, f->bounds = C::KEYS ? a->ends : a->starts;
     f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL, f->amax = a->amax;
+    f->dx_codes = backward_codes_at(a, C::KEYS ? a->heads : 0);
+    f->dy_codes = backward_codes_at(a, a->heads + a->kv_heads);
+    f->code_scale = a->code_scale, f->code_ld = (a->heads + 2 * a->kv_heads) * a->D, f->tokens = a->B * a->S;
+    f->wide = a->S % 16 == 0 && gpu_aligned(a->transposed);
     f->S = (int)a->S, f->heads = (int)a->heads, f->group = (int)(a->heads / a->kv_heads), f->scale = a->scale;
     auto map = [&](struct hopper_map *to, const void *view, int64_t of, int64_t ld, int rows) {
         return hopper_map_rows(to, view, a->dtype, a->B, a->S, of, a->D, ld, rows);
     };
-    return gpu_aligned(f->dx) && gpu_aligned(f->dy) && map(&f->x, C::KEYS ? a->k : a->q, heads, a->ld, C::ROWS) &&
+    return gpu_aligned(f->dx) && gpu_aligned(f->dy) && gpu_aligned(a->codes) && (!a->codes || a->to == TT_E5M2) &&
+           map(&f->x, C::KEYS ? a->k : a->q, heads, a->ld, C::ROWS) &&
            map(&f->y, C::KEYS ? a->v : a->dout, heads, C::KEYS ? a->ld : o_ld, C::ROWS) &&
            map(&f->u, C::KEYS ? a->q : a->k, others, a->ld, C::COLS) &&
            map(&f->w, C::KEYS ? a->dout : a->v, others, C::KEYS ? o_ld : a->ld, C::COLS);

@@ -9,6 +9,7 @@
  * With DOCUMENTS tiles of keys before the document of a block's first query are not copied; a warpgroup whose documents
  * start later lets go of the last tiles unread, as it does of the first ones beyond its diagonal. */
 #include "backend/cuda/flash_hopper.h"
+#include "backend/cuda/hopper_codes.h"
 
 template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forward_shape {
     typedef T_ T;
@@ -141,19 +142,6 @@ template <int N> GPU_DEVICE void forward_mask_before(float (&s)[N], const int (&
         if (col + i / 4 * 8 + i % 2 < first[i % 4 / 2]) s[i] = -GPU_INFINITY;
 }
 
-/* The codes of what hopper_store stores. */
-template <typename T, int D>
-GPU_DEVICE void forward_codes(uint8_t *out, int64_t ld, float scale, const float (&o)[D / 2], const float (&factor)[2],
-                              int count)
-{
-    float inverse = tt_fp8_inverse(scale);
-    hopper_each16<T, D>(o, factor, count, [&](int row, int col, const gpu_bytes16 &x) {
-        gpu_vec<T> v = gpu_vec_from<T>(x);
-        *(gpu_bytes8 *)(out + row * ld + col) =
-            gpu_bytes8{{gpu_fp8_codes4<TT_E4M3>(v.v, inverse), gpu_fp8_codes4<TT_E4M3>(v.v + 4, inverse)}};
-    });
-}
-
 template <typename C>
 GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows &w, const float (&o)[C::D / 2],
                                struct hopper_item at, int row)
@@ -170,7 +158,11 @@ GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows
     int64_t ld = (int64_t)a.heads * C::D, to = ((int64_t)at.b * a.S + first) * ld + at.h * C::D;
     hopper_amax<T, C::D>(a.amax, o, inverse, a.S - first);
     hopper_store<T, C::D>((T *)a.o + to, ld, o, inverse, a.S - first);
-    if (a.codes) forward_codes<T, C::D>(a.codes + to, ld, *a.code_scale, o, inverse, a.S - first);
+    if (a.codes) {
+        uint32_t words[C::D / 8];
+        hopper_codes<T, C::D, TT_E4M3>(words, o, inverse, *a.code_scale);
+        hopper_store_codes<C::D>(a.codes + to, ld, words, a.S - first);
+    }
 }
 
 template <typename C> GPU_DEVICE void forward_products(const struct forward_args &a, const forward_shared<C> &m)

@@ -121,9 +121,9 @@ GPU_DEVICE void hopper_transpose4(uint32_t (&x)[4])
         x[1] = a, x[3] = b;
 }
 
-/* f(row, column, eight numbers of T) for the 16 rows of c, times their factors; only the first `count` of them. */
-template <typename T, int D, typename F>
-GPU_DEVICE void hopper_each16(const float (&c)[D / 2], const float (&factor)[2], int count, F f)
+/* Stores the 16 rows of c, times their factors, to `out` with row stride ld; only the first `count` of them. */
+template <typename T, int D>
+GPU_DEVICE void hopper_store(T *out, int64_t ld, const float (&c)[D / 2], const float (&factor)[2], int count)
 {
     int g = gpu_lane() / 4, t = gpu_lane() % 4;
     GPU_UNROLL
@@ -137,16 +137,8 @@ GPU_DEVICE void hopper_each16(const float (&c)[D / 2], const float (&factor)[2],
                 x.w[i] = gpu_pack2<T>(c[at] * factor[r], c[at + 1] * factor[r]);
             }
             hopper_transpose4(x.w);
-            if (g + 8 * r < count) f(g + 8 * r, 8 * (j + t), x);
+            if (g + 8 * r < count) gpu_store16(out + (g + 8 * r) * ld + 8 * (j + t), x);
         }
-}
-
-/* Stores them to `out` with row stride ld. */
-template <typename T, int D>
-GPU_DEVICE void hopper_store(T *out, int64_t ld, const float (&c)[D / 2], const float (&factor)[2], int count)
-{
-    hopper_each16<T, D>(c, factor, count,
-                        [&](int row, int col, const gpu_bytes16 &x) { gpu_store16(out + row * ld + col, x); });
 }
 
 #endif

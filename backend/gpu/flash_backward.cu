@@ -1,55 +1,10 @@
-/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. The last kernel is that of
- * RoPE, if dq and dk are to be rotated back. It takes their largest magnitude; what it does not turn is read once more
- * for its own, since the kernels between have no registers to spare. */
+/* The launcher of the attention backward. The last kernel is that of RoPE, if dq and dk are to be rotated back, or the
+ * cast to codes, which rotates on the way. RoPE's takes the largest magnitude of dq and dk; what it does not turn is read
+ * once more for its own, since the kernels between have no registers to spare. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/launch.h"
 #include "backend/gpu/map.h"
 #include "backend/gpu/rotate.h"
-
-enum { DELTA_THREADS = 256 };
-
-/* `lanes` neighbouring lanes, a power of two, take one row of D. o and dout are (T, H, D), delta is (B, H, S). */
-template <typename T, bool WIDE>
-GPU_KERNEL GPU_BOUNDS(DELTA_THREADS) flash_delta(struct tt_flash_backward_args a, int64_t rows, int lanes)
-{
-    int64_t row = (gpu_block_x() * DELTA_THREADS + gpu_thread()) / lanes;
-    int lane = gpu_thread() % lanes;
-    const T *o = (const T *)a.o + row * a.D, *dout = (const T *)a.dout + row * a.D;
-    float sum = 0.0f;
-    if (row < rows) {
-        if constexpr (WIDE) {
-            constexpr int N = gpu_vec<T>::n;
-            for (int64_t d = lane * N; d < a.D; d += lanes * N) {
-                gpu_vec<T> x = gpu_vec_load(o + d), y = gpu_vec_load(dout + d);
-                GPU_UNROLL
-                for (int i = 0; i < N; i++) sum = gpu_fma(x.v[i], y.v[i], sum);
-            }
-        } else {
-            for (int64_t d = lane; d < a.D; d += lanes) sum = gpu_fma(gpu_to_float(o[d]), gpu_to_float(dout[d]), sum);
-        }
-    }
-    for (int mask = lanes / 2; mask > 0; mask /= 2) sum += gpu_shfl_xor(sum, mask);
-    if (row < rows && lane == 0) {
-        int64_t t = row / a.heads, h = row % a.heads, b = t / a.S;
-        a.delta[(b * a.heads + h) * a.S + t % a.S] = sum;
-    }
-}
-
-template <typename T> static gpu_error delta_launch(const struct tt_flash_backward_args *a, gpu_stream s)
-{
-    bool wide = flash_wide(a->o, a->D, a->D, sizeof(T)) && gpu_aligned(a->dout);
-    int64_t rows = a->B * a->S * a->heads, pieces = wide ? a->D * (int64_t)sizeof(T) / 16 : a->D;
-    int lanes = 1;
-    while (lanes < pieces && lanes < GPU_GROUP) lanes *= 2;
-    gpu_grid grid = gpu_grid_of(gpu_divide_up(rows * lanes, DELTA_THREADS));
-    if (wide) return GPU_LAUNCH(flash_delta<T, true>, grid, DELTA_THREADS, 0, s, *a, rows, lanes);
-    return GPU_LAUNCH(flash_delta<T, false>, grid, DELTA_THREADS, 0, s, *a, rows, lanes);
-}
-
-gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_stream s)
-{
-    return GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
-}
 
 static gpu_error rotate_back(const struct tt_flash_backward_args *a, gpu_stream s)
 {
@@ -95,8 +50,22 @@ static gpu_error amax_of(const struct tt_flash_backward_args *a, const void *x, 
     return GPU_DISPATCH(a->dtype, T, amax_launch<T>(a, x, heads, s));
 }
 
+static gpu_error cast(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    struct tt_fp8_cast_args codes = {};
+    codes.dtype = a->dtype, codes.to = a->to;
+    codes.x = a->dq, codes.scale = a->code_scale, codes.amax = a->amax;
+    codes.out = a->codes, codes.transposed = a->transposed;
+    codes.rows = a->B * a->S, codes.cols = (a->heads + 2 * a->kv_heads) * a->D, codes.ldx = a->ld;
+    if (!a->cos) return tt_gpu_fp8_cast(&codes, s);
+    bool wide = a->D % 8 == 0 && gpu_aligned(a->cos) && gpu_aligned(a->sin);
+    struct fp8_turn turn = {a->cos, a->sin, a->S, a->D, (a->heads + a->kv_heads) * a->D, wide};
+    return fp8_cast_turned_back(&codes, &turn, s);
+}
+
 static gpu_error finish(const struct tt_flash_backward_args *a, gpu_stream s)
 {
+    if (a->codes) return cast(a, s);
     gpu_error e = a->cos ? rotate_back(a, s) : 0;
     if (e || !a->amax) return e;
     e = amax_of(a, a->dv, a->kv_heads, s);

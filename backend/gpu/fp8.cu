@@ -1,6 +1,8 @@
 /* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as it is and transposed; and scales
- * from a history of magnitudes. */
+ * from a history of magnitudes. The gradient of q and k is turned back by RoPE on the way. */
 #include "backend/gpu/fp8_tile.h"
+#include "backend/gpu/launch.h"
+#include "backend/gpu/rotate.h"
 
 /* ---- largest magnitudes: a block per part ---- */
 
@@ -54,16 +56,47 @@ GPU_DEVICE void normalise(patch &p, const float *rstd, const T *weight, int64_t 
     }
 }
 
-template <typename T, enum tt_dtype TO>
-GPU_DEVICE void cast_patch(const struct tt_fp8_cast_args &a, float inverse, int64_t row, int64_t col, place at,
-                           bool vectors, uint32_t *square, uint32_t &most)
+template <typename T> GPU_DEVICE void turn_pair(float *v, float c, float s)
+{
+    T two[2] = {gpu_from_float<T>(v[0]), gpu_from_float<T>(v[1])};
+    rotate_pair(two, two, c, s, true);
+    v[0] = gpu_to_float(two[0]), v[1] = gpu_to_float(two[1]);
+}
+
+/* As RoPE turns back the pairs of columns below turn.cols, rounded to T. */
+template <typename T> GPU_DEVICE void turn_back(patch &p, const struct fp8_turn &turn, int64_t row, int64_t col)
+{
+    uint32_t at = (uint32_t)row % (uint32_t)turn.S, half = (uint32_t)turn.D / 2;
+    uint32_t pair = (uint32_t)col % (uint32_t)turn.D / 2;
+    GPU_UNROLL
+    for (int r = 0; r < PATCH; r++) {
+        const float *cos = turn.cos + (int64_t)at * half, *sin = turn.sin + (int64_t)at * half;
+        if (turn.wide && col < turn.cols) { /* all columns of the patch are of one head */
+            gpu_vec<float> c = gpu_vec_load(cos + pair), s = gpu_vec_load(sin + pair);
+            GPU_UNROLL
+            for (int i = 0; i < WIDTH / 2; i++) turn_pair<T>(p.v[r] + 2 * i, c.v[i], s.v[i]);
+        }
+        for (int i = 0; !turn.wide && i < WIDTH / 2 && col + 2 * i < turn.cols; i++) {
+            uint32_t of_head = (pair + i) % half;
+            turn_pair<T>(p.v[r] + 2 * i, cos[of_head], sin[of_head]);
+        }
+        at = at + 1 < (uint32_t)turn.S ? at + 1 : 0;
+    }
+}
+
+template <typename T, enum tt_dtype TO, bool TURNS>
+GPU_DEVICE void cast_patch(const struct tt_fp8_cast_args &a, const struct fp8_turn &turn, float inverse, int64_t row,
+                           int64_t col, place at, bool vectors, uint32_t *square, uint32_t &most)
 {
     int64_t r0 = row + at.row, c0 = col + at.col, rows = a.rows - r0, cols = a.cols - c0;
     uint32_t words[PATCH][2];
     patch p;
     if (rows <= 0 || cols <= 0) return;
     load_patch(p, (const T *)a.x + r0 * a.ldx + c0, a.ldx, rows, cols, vectors);
-    if (a.rstd) normalise(p, a.rstd + r0, (const T *)a.weight + c0, rows, cols);
+    if (TURNS)
+        turn_back<T>(p, turn, r0, c0);
+    else if (a.rstd)
+        normalise(p, a.rstd + r0, (const T *)a.weight + c0, rows, cols);
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) {
         GPU_UNROLL
@@ -89,8 +122,8 @@ template <typename T> constexpr int CAST_BLOCKS = GPU_WAVE > GPU_GROUP ? 3 : 4;
 template <> constexpr int CAST_BLOCKS<gpu_half> = 3;
 
 /* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. */
-template <typename T, enum tt_dtype TO>
-GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS<T>) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
+template <typename T, enum tt_dtype TO, bool TURNS>
+GPU_DEVICE void cast_block(const struct tt_fp8_cast_args &a, const struct fp8_turn &turn, bool vectors)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.cols, SIDE);
@@ -99,17 +132,38 @@ GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS<T>) fp8_cast(struct tt_fp8_ca
     uint32_t most = 0; /* padding is 0 */
     GPU_UNROLL
     for (int i = 0; i < PATCHES; i++)
-        cast_patch<T, TO>(a, inverse, row, col, place_of(i * FP8_THREADS + gpu_thread()), vectors, square,
-                          most);
+        cast_patch<T, TO, TURNS>(a, turn, inverse, row, col, place_of(i * FP8_THREADS + gpu_thread()), vectors,
+                                 square, most);
     if (a.amax) gpu_block_amax<float, FP8_THREADS>(a.amax, most);
     if (a.transposed) store_square(a.transposed, a.rows, a.cols, square, row, col, vectors);
 }
 
+template <typename T, enum tt_dtype TO>
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS<T>) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
+{
+    cast_block<T, TO, false>(a, fp8_turn(), vectors);
+}
+template <typename T, enum tt_dtype TO>
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 3)
+fp8_cast_turned(struct tt_fp8_cast_args a, struct fp8_turn turn, bool vectors)
+{
+    cast_block<T, TO, true>(a, turn, vectors);
+}
+
+static gpu_grid cast_grid(const struct tt_fp8_cast_args *a)
+{
+    return gpu_grid_of(gpu_divide_up(a->rows, SIDE) * gpu_divide_up(a->cols, SIDE));
+}
+template <typename T> static bool cast_by_vectors(const struct tt_fp8_cast_args *a)
+{
+    return a->rows % CHUNK == 0 && a->cols % CHUNK == 0 && gpu_aligned_rows(a->x, a->ldx, sizeof(T)) &&
+           gpu_aligned(a->out) && gpu_aligned(a->transposed);
+}
+
 template <typename T> static gpu_error cast_to(const struct tt_fp8_cast_args *a, gpu_stream s)
 {
-    gpu_grid grid = gpu_grid_of(gpu_divide_up(a->rows, SIDE) * gpu_divide_up(a->cols, SIDE));
-    bool vectors = a->rows % CHUNK == 0 && a->cols % CHUNK == 0 && gpu_aligned_rows(a->x, a->ldx, sizeof(T)) &&
-                   gpu_aligned(a->out) && gpu_aligned(a->transposed);
+    gpu_grid grid = cast_grid(a);
+    bool vectors = cast_by_vectors<T>(a);
     switch (a->to) {
     case TT_E4M3:
         return GPU_LAUNCH((fp8_cast<T, TT_E4M3>), grid, FP8_THREADS, 0, s, *a, vectors);
@@ -125,6 +179,22 @@ template <typename T> static gpu_error cast_to(const struct tt_fp8_cast_args *a,
 gpu_error tt_gpu_fp8_cast(const struct tt_fp8_cast_args *a, gpu_stream s)
 {
     return GPU_DISPATCH(a->dtype, T, cast_to<T>(a, s));
+}
+
+template <typename T>
+static gpu_error cast_turned_to(const struct tt_fp8_cast_args *a, const struct fp8_turn *turn, gpu_stream s)
+{
+    gpu_grid grid = cast_grid(a);
+    bool vectors = cast_by_vectors<T>(a);
+    static_assert(WIDTH / 2 == gpu_vec<float>::n, "a vector of angles for a row of a patch");
+    if (a->to == TT_E5M2)
+        return GPU_LAUNCH((fp8_cast_turned<T, TT_E5M2>), grid, FP8_THREADS, 0, s, *a, *turn, vectors);
+    return GPU_LAUNCH((fp8_cast_turned<T, TT_E5M2_FNUZ>), grid, FP8_THREADS, 0, s, *a, *turn, vectors);
+}
+
+gpu_error fp8_cast_turned_back(const struct tt_fp8_cast_args *a, const struct fp8_turn *turn, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, cast_turned_to<T>(a, turn, s));
 }
 
 /* ---- scales from a history: a thread per tensor ---- */

@@ -7,6 +7,15 @@
 /* rope.cu: rope, with the largest magnitude of q and k together (kernels_fp8.h); amax may be NULL. */
 gpu_error rope_with_amax(const struct tt_rope_args *a, float *amax, gpu_stream s);
 
+/* fp8.cu: fp8_cast to TT_E5M2 or TT_E5M2_FNUZ of rows of which the first `cols` columns, heads of D, are turned back on
+ * the way, as rope with `inverse` does. Row t is at position t % S. */
+struct fp8_turn {
+    const float *cos, *sin;
+    int64_t S, D, cols;
+    bool wide; /* eight columns are always of one head, and the tables aligned */
+};
+gpu_error fp8_cast_turned_back(const struct tt_fp8_cast_args *a, const struct fp8_turn *turn, gpu_stream s);
+
 /* The entries of a cosine or sine table for the pairs of a vector: two for float; four for 16-bit types, where the
  * table must be aligned to 16 bytes. */
 template <typename T> struct rotate_entries {

@@ -51,13 +51,16 @@ static struct rounding rounding_at(double spread)
                              2e-6};
 }
 
-static void check_codes(const struct tensor *codes, const struct tensor *o, float scale)
+/* They are those of x as it is stored, or of x transposed: the very codes of a cast of it. */
+static void check_codes(const struct tensor *codes, const struct tensor *x, float scale, enum tt_dtype type,
+                        bool transposed)
 {
-    for (int64_t i = 0; i < o->rows * o->cols; i++) {
-        uint8_t want = tt_fp8_code((float)o->v[i], tt_fp8_inverse(scale), code_type);
-        if (codes->data[i] == want) continue;
-        CHECK(false, "%s [%s]: code %" PRId64 " of %a is %02x, should be %02x", tt_kernel_name(kt.kernel), kt.label, i,
-              o->v[i], codes->data[i], want);
+    for (int64_t i = 0; i < x->rows * x->cols; i++) {
+        int64_t at = transposed ? i % x->cols * x->rows + i / x->cols : i;
+        uint8_t want = tt_fp8_code((float)x->v[i], tt_fp8_inverse(scale), type);
+        if (codes->data[at] == want) continue;
+        CHECK(false, "%s [%s]: code %" PRId64 " of %a in %s is %02x, should be %02x", tt_kernel_name(kt.kernel),
+              kt.label, at, x->v[i], codes->name, codes->data[at], want);
         return;
     }
 }
@@ -77,7 +80,7 @@ static void launch_flash(const struct dims *d, const struct tensor *qkv, const s
            .starts = data_or_null(cut_rows(cut, d->B, d->S).starts), .B = d->B, .S = d->S, .heads = d->H,
            .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
     amax_is_of(amax, before, o);
-    if (codes) check_codes(codes, o, (float)small);
+    if (codes) check_codes(codes, o, (float)small, code_type, false);
 }
 
 static void check_flash(const struct dims *d, int64_t gap, double spread)
@@ -129,7 +132,40 @@ static void check_first_queries(const struct dims *d, const struct tensor *dqkv,
     }
 }
 
-/* q, k, v, dout and what the forward made of them; then the gradients. */
+/* Every other time the same launch once more, for codes: of o, of the gradients, or of both. */
+static void launch_with_codes(struct tt_flash_backward_args a, const struct tensor *o, const struct tensor *dqkv)
+{
+    static int calls;
+    const double small = 0x1p-9, smaller = 0x1p-12;
+    enum tt_dtype to = code_type == TT_E4M3 ? TT_E5M2 : TT_E5M2_FNUZ;
+    struct tensor *codes = NULL, *transposed = NULL, *o_codes = NULL, *amax = NULL;
+    int way = calls++ % 6;
+    if (way % 2) return;
+    if (way != 2) {
+        o_codes = new_tensor("o_codes", BYTES, o->cols, o->rows, 0);
+        a.o_to = code_type, a.o_codes = o_codes->data;
+        a.o_scale = (float *)given("o_scale", TT_F32, 1, 1, 0, &small)->data;
+    }
+    if (way != 4) {
+        struct tensor *scratch = output("scratch", kt.dtype, dqkv->rows, dqkv->cols, dqkv->ld - dqkv->cols);
+        int64_t k = a.heads * a.D, v = (a.heads + a.kv_heads) * a.D;
+        codes = new_tensor("codes", BYTES, dqkv->rows, dqkv->cols, 0);
+        transposed = new_tensor("transposed", BYTES, dqkv->cols, dqkv->rows, 0);
+        a.to = to, a.codes = codes->data, a.transposed = transposed->data;
+        a.code_scale = (float *)given("code_scale", TT_F32, 1, 1, 0, &smaller)->data;
+        a.dq = scratch->data, a.dk = column(scratch, k), a.dv = column(scratch, v);
+        amax = new_amax();
+    }
+    double before = amax ? amax->v[0] : 0;
+    a.amax = data_or_null(amax);
+    launch(TT_K_flash_backward, &a);
+    amax_is_of(amax, before, dqkv);
+    if (o_codes) check_codes(o_codes, o, (float)small, code_type, true);
+    if (codes) check_codes(codes, dqkv, (float)smaller, to, false);
+    if (codes) check_codes(transposed, dqkv, (float)smaller, to, true);
+}
+
+/* q, k, v, dout and what the forward made of them; then the gradients, twice. */
 static void launch_flash_backward(const struct dims *d, const struct tensor *qkv, const struct tensor *dout,
                                   const struct tensor *o, const struct tensor *lse, const struct tensor *dqkv,
                                   const struct tensor *cosines, const struct tensor *sines)
@@ -139,13 +175,15 @@ static void launch_flash_backward(const struct dims *d, const struct tensor *qkv
     struct documents documents = cut_rows(cut, d->B, d->S);
     struct tensor *amax = new_amax();
     double before = amax ? amax->v[0] : 0;
-    LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
-           .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
-           .dk = column(dqkv, k), .dv = column(dqkv, v), .amax = data_or_null(amax), .cos = data_or_null(cosines),
-           .sin = data_or_null(sines), .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
-           .ld = qkv->ld, .scale = (float)d->scale, .starts = data_or_null(documents.starts),
-           .ends = data_or_null(documents.ends), .tf32 = tf32, .tile = asked);
+    struct tt_flash_backward_args a = {
+        .dtype = kt.dtype, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data, .dout = dout->data,
+        .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data, .dk = column(dqkv, k),
+        .dv = column(dqkv, v), .amax = data_or_null(amax), .cos = data_or_null(cosines), .sin = data_or_null(sines),
+        .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale,
+        .starts = data_or_null(documents.starts), .ends = data_or_null(documents.ends), .tf32 = tf32, .tile = asked};
+    launch(TT_K_flash_backward, &a);
     amax_is_of(amax, before, dqkv);
+    launch_with_codes(a, o, dqkv);
 }
 
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
@@ -270,6 +308,13 @@ static void flash_attends(void)
     }
     flash_both_ways(3, 33, 8, 2, 16, 0, 1);
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
+}
+
+/* As many tokens as products of codes want. */
+static void flash_writes_codes(void)
+{
+    for EACH (D, 8, 24, 64, 128, 136)
+        for EACH (S, 16, 72, 144) flash_both_ways(2, *S, 2, 1, *D, 0, 1);
 }
 
 /* Codes in the numbers that some chips have for them: of one launch in two. */
@@ -439,6 +484,7 @@ static int test_native(void)
     kt.has[TT_F32] = false;
     TEST_TYPES(flash_attends_with_rising_scores);
     TEST_TYPES(flash_keeps_to_what_is_seen);
+    TEST_TYPES(flash_writes_codes);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
     close_backends();
@@ -451,6 +497,7 @@ int main(void)
     if (getenv("TT_TEST_NATIVE")) return test_native();
     TEST(references_differentiate);
     TEST_TYPES(flash_attends);
+    TEST_TYPES(flash_writes_codes);
     TEST_TYPES(flash_writes_other_codes);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
@@ -461,6 +508,7 @@ int main(void)
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
     if (reopen_portable()) {
         TEST_TYPES(flash_attends);
+        TEST_TYPES(flash_writes_codes);
         TEST_TYPES(flash_attends_in_large_tiles);
         TEST_TYPES(flash_attends_with_large_scores);
         TEST_TYPES(flash_keeps_to_what_is_seen);

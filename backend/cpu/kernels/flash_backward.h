@@ -259,6 +259,18 @@ static void back_two_walks(const struct cpu_team *team, const struct tt_flash_ba
     }
 }
 
+static void back_codes(const struct cpu_team *team, const struct tt_flash_backward_args *a)
+{
+    int64_t T = a->B * a->S, width = a->heads * a->D, packed = (a->heads + 2 * a->kv_heads) * a->D;
+    if (a->codes)
+        k_fp8_cast(team, &(struct tt_fp8_cast_args){.to = a->to, .x = a->dq, .scale = a->code_scale, .out = a->codes,
+                                                    .transposed = a->transposed, .rows = T, .cols = packed,
+                                                    .ldx = a->ld});
+    if (a->o_codes)
+        k_fp8_cast(team, &(struct tt_fp8_cast_args){.to = a->o_to, .x = a->o, .scale = a->o_scale,
+                                                    .transposed = a->o_codes, .rows = T, .cols = width, .ldx = width});
+}
+
 static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_backward_args *a)
 {
     /* One pass has five products, but threads may idle in its last round of tasks; two passes have seven products that
@@ -275,6 +287,7 @@ static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_
     raise_amax_rows(team, a->amax, a->dq, a->B * a->S, a->heads * a->D, a->ld);
     raise_amax_rows(team, a->amax, a->dk, a->B * a->S, a->kv_heads * a->D, a->ld);
     raise_amax_rows(team, a->amax, a->dv, a->B * a->S, a->kv_heads * a->D, a->ld);
+    back_codes(team, a);
 }
 
 #endif

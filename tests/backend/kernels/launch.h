@@ -6,7 +6,7 @@
 #include "tests/backend/kernels/tensor.h"
 
 enum {
-    MAX_ARGS = 256,
+    MAX_ARGS = 320,
     SMALL = 65536, /* bytes that are hardly worth sharing: two numbers of threads are enough for them */
 };
 
