@@ -131,7 +131,8 @@ static tt_status read_other(struct audit *a)
         if (strcmp(against, tt_version_names[v]) == 0)
             return run_as(a, (enum tt_version)v, a->c->precision, &a->other);
     if (precision_of(against) >= 0)
-        return run_as(a, a->c->version, (enum tt_precision)precision_of(against), &a->other);
+        return tt_context(run_as(a, a->c->version, (enum tt_precision)precision_of(against), &a->other),
+                          "--against %s", against);
     TT_TRY(tt_context(tt_grads_load(against, &a->other), "--against"));
     return tt_context(tt_grads_fit(&a->grads, &a->other), "--against %s", against);
 }
@@ -176,7 +177,8 @@ static void print_table(const struct audit *a)
 
 /* All tensors of a layer together; of the rest (layer -1) those of no layer. */
 struct layer {
-    double norm, difference; /* of what it is compared with; and of the difference, over that */
+    double norm;       /* of this run's gradient */
+    double difference; /* over the norm of what it is compared with */
     double most;             /* difference of one of its tensors */
     const char *where;       /* that tensor, without its layer */
 };
@@ -191,7 +193,7 @@ static int layer_of(const char *name, const char **rest)
 
 static bool sum_layer(const struct audit *a, int layer, struct layer *out)
 {
-    double apart = 0, size = 0;
+    double apart = 0, size = 0, own = 0;
     *out = (struct layer){.most = -1};
     for (int i = 0; i < a->grads.n; i++) {
         const struct tt_grad *other = tt_grads_find(&a->other, a->grads.rows[i].name);
@@ -200,10 +202,11 @@ static bool sum_layer(const struct audit *a, int layer, struct layer *out)
         double d = difference(a, &a->grads.rows[i]), absolute = d * fmax(other->norm, a->floor);
         apart += absolute * absolute;
         size += other->norm * other->norm;
+        own += a->grads.rows[i].norm * a->grads.rows[i].norm;
         if (d > out->most) out->most = d, out->where = rest;
     }
-    out->norm = sqrt(size);
-    out->difference = apart > 0 ? sqrt(apart) / fmax(out->norm, a->floor) : 0;
+    out->norm = sqrt(own);
+    out->difference = apart > 0 ? sqrt(apart) / fmax(sqrt(size), a->floor) : 0;
     return out->where != NULL;
 }
 

@@ -164,6 +164,7 @@ static void print_memory(const struct info *n)
         printf("\nmemory that training takes: %s\n", total);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     line("activations", (double)e->arena_bytes);
+    line("8-bit factors, widened", (double)e->wide_bytes);
     line("workspace", (double)n->device.memory_used);
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
@@ -198,6 +199,7 @@ static void put_memory(struct tt_json_writer *w, const struct info *n)
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
         if (e->bytes[x]) tt_json_put_number(w, tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     tt_json_put_number(w, "activations", (double)e->arena_bytes);
+    if (e->wide_bytes) tt_json_put_number(w, "widened", (double)e->wide_bytes);
     tt_json_end(w, '}');
 }
 

@@ -24,11 +24,19 @@ struct entry {
     struct tt_prediction p;
 };
 
+/* An item that cannot run this. */
+struct left_out {
+    char name[32], why[120];
+    const char *instead;
+};
+
 struct forecast {
     const struct tt_options *o;
     const struct tt_info_options *own;
     struct entry *entries;
     int count;
+    struct left_out left_out[MOST_CHIPS];
+    int left_out_count;
     struct tt_profile measured;
     const struct entry *measured_on; /* NULL: nothing was */
 };
@@ -58,18 +66,32 @@ tt_status tt_check_chips(const char *list)
 
 static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }
 
-static tt_status predict(const struct forecast *a, const char *text, struct entry *e)
+static bool cannot_run(const struct entry *e, const char *text, struct left_out *l)
 {
+    const char *title = e->on.chip->title;
+    *l = (struct left_out){.instead = "choose another --precision"};
+    snprintf(l->name, sizeof l->name, "%s", text);
+    if (!peak_of(e)) {
+        snprintf(l->why, sizeof l->why, "the %s has no %s", title, tt_precision_names[e->o.c.precision]);
+        return true;
+    }
+    l->instead = "use --fp8-scaling tensor or delayed";
+    snprintf(l->why, sizeof l->why, "no library has 8-bit products with scales of rows for the %s", title);
+    return e->o.c.fp8_scaling == TT_SCALING_ROW && !tt_chip_fp8_rows(e->on.chip);
+}
+
+static tt_status predict(struct forecast *a, const char *text)
+{
+    struct entry *e = &a->entries[a->count];
     e->o = *a->o;
     TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
     e->o.c.ranks = tt_cluster_ranks(&e->on);
     TT_TRY(tt_batch_fit(&e->o));
-    if (!peak_of(e))
-        return tt_fail(TT_USAGE, "--predict %s: the %s has no %s; choose another --precision", text, e->on.chip->title,
-                       tt_precision_names[e->o.c.precision]);
-    if (e->o.c.fp8_scaling == TT_SCALING_ROW && !tt_chip_fp8_rows(e->on.chip))
-        return tt_fail(TT_USAGE, "--predict %s: no library has 8-bit products with scales of rows for the %s; use "
-                       "--fp8-scaling tensor or delayed", text, e->on.chip->title);
+    if (cannot_run(e, text, &a->left_out[a->left_out_count])) {
+        a->left_out_count++;
+        return TT_OK;
+    }
+    a->count++;
     TT_TRY(tt_paper_plan(&e->o.c, &e->paper));
     return tt_predict(e->paper.plan, e->o.c.precision, e->on.chip, (struct tt_ring){tt_cluster_rate(&e->on), 0},
                       &e->p);
@@ -173,6 +195,8 @@ static void print_chips(const struct forecast *a)
         const struct tt_chip *chip = a->entries[i].on.chip;
         if (strchr(chip->title, ',')) printf("note    %s is the %s\n", chip->name, chip->title);
     }
+    for (int i = 0; i < a->left_out_count; i++)
+        printf("note    without %s: %s\n", a->left_out[i].name, a->left_out[i].why);
 }
 
 /* "InfiniBand x 8": that of a node, whose cards carry as many rings. */
@@ -332,6 +356,19 @@ static void put_chip(struct tt_json_writer *w, const struct forecast *a, const s
     tt_json_end(w, '}');
 }
 
+static void put_left_out(struct tt_json_writer *w, const struct forecast *a)
+{
+    if (!a->left_out_count) return;
+    tt_json_begin(w, "left_out", '[');
+    for (int i = 0; i < a->left_out_count; i++) {
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_string(w, "chip", a->left_out[i].name);
+        tt_json_put_string(w, "why", a->left_out[i].why);
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
+}
+
 /* What stands outside of "chips" is of the first of them. */
 static tt_status print_json(const struct forecast *a)
 {
@@ -350,6 +387,7 @@ static tt_status print_json(const struct forecast *a)
     tt_json_begin(&w, "chips", '[');
     for (int i = 0; i < a->count; i++) put_chip(&w, a, &a->entries[i]);
     tt_json_end(&w, ']');
+    put_left_out(&w, a);
     tt_json_end(&w, '}');
     return tt_json_print(&w);
 }
@@ -361,9 +399,12 @@ static tt_status run(struct forecast *a)
     a->entries = calloc(MOST_CHIPS, sizeof *a->entries);
     if (!a->entries) return tt_no_memory("a prediction");
     while (tt_list_next(&at, ',', name, sizeof name)) {
-        if (a->count == MOST_CHIPS) return tt_fail(TT_USAGE, "--predict takes %d chips at most", MOST_CHIPS);
-        TT_TRY(predict(a, name, &a->entries[a->count++]));
+        if (a->count + a->left_out_count == MOST_CHIPS)
+            return tt_fail(TT_USAGE, "--predict takes %d chips at most", MOST_CHIPS);
+        TT_TRY(predict(a, name));
     }
+    const struct left_out *l = a->left_out;
+    if (!a->count) return tt_fail(TT_USAGE, "--predict %s: %s; %s", l->name, l->why, l->instead);
     TT_TRY(take_measured(a));
     if (a->o->c.json) return print_json(a);
     print_text(a);

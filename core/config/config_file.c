@@ -123,6 +123,23 @@ static void note_unknown(struct reading *r, const char *group, const struct tt_y
         say_instead(r->o, y->key, &r->unknown);
 }
 
+/* "fp8: true": the option chooses how, and another one turns it on. */
+static tt_status turned_on_elsewhere(const struct tt_option *row)
+{
+    struct tt_text choices = {0};
+    tt_join(&choices, row->choices, " or ");
+    tt_status st = tt_fail(TT_USAGE, "takes %s; precision: %s turns it on", choices.s ? choices.s : "a word", row->name);
+    tt_text_free(&choices);
+    return st;
+}
+
+static bool is_precision(const char *name)
+{
+    for (int i = 0; i < TT_PRECISIONS; i++)
+        if (!strcmp(name, tt_precision_names[i])) return true;
+    return false;
+}
+
 /* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
  * readers of the file see the same, unless it means a number. */
 static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
@@ -132,6 +149,7 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
         return tt_fail(TT_USAGE, "takes %s", row->list ? "a value or a flat list of values" : "one value");
     if (y->kind == TT_YAML_NULL)
         return tt_fail(TT_USAGE, "has no value; write %s", words ? "\"\" for an empty one" : "one");
+    if (y->kind == TT_YAML_BOOL && is_precision(row->name)) return turned_on_elsewhere(row);
     char here[32];
     if (words && !row->numeric && y->kind != TT_YAML_STRING && tt_value_here(row, y->text, here) == y->text)
         return tt_fail(TT_USAGE, "is a text, but YAML reads %s as something else; write \"%s\"", y->text, y->text);

@@ -1,10 +1,26 @@
 #include "core/plan/engine.h"
 
+#include "core/base/fp8.h"
+
+/* Only a CPU computes in fp32 beside 8-bit factors. It keeps room for both of the largest product. */
+static size_t wide_bytes(const struct tt_plan *p)
+{
+    size_t most = 0;
+    for (int i = 0; p->dtype == TT_F32 && i < p->count; i++) {
+        const struct tt_gemm *g = &p->ops[i].args.gemm;
+        if (p->ops[i].kind != TT_OP_GEMM || !tt_is_fp8(g->type_a)) continue;
+        size_t floats = (size_t)((g->m + g->n) * g->k);
+        if (floats > most) most = floats;
+    }
+    return most * sizeof(float);
+}
+
 void tt_engine_require(struct tt_engine *e, const struct tt_plan *p)
 {
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
         if (p->external_bytes[x] > e->bytes[x]) e->bytes[x] = p->external_bytes[x];
     if (p->arena_bytes > e->arena_bytes) e->arena_bytes = p->arena_bytes;
+    if (wide_bytes(p) > e->wide_bytes) e->wide_bytes = wide_bytes(p);
 }
 
 void tt_engine_borrow(struct tt_engine *e, const struct tt_engine *from, enum tt_external x)
@@ -16,7 +32,7 @@ void tt_engine_borrow(struct tt_engine *e, const struct tt_engine *from, enum tt
 
 size_t tt_engine_total(const struct tt_engine *e)
 {
-    size_t sum = e->arena_bytes;
+    size_t sum = e->arena_bytes + e->wide_bytes;
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
         if (!e->borrowed[x]) sum += e->bytes[x];
     return sum;

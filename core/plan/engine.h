@@ -23,6 +23,7 @@ struct tt_engine {
     bool borrowed[TT_EXTERNAL_COUNT];
     void *arena;
     size_t arena_bytes;
+    size_t wide_bytes; /* what a device that computes in fp32 takes to widen the 8-bit factors of a product */
     struct tt_backend *batch_memory; /* the backend whose pinned memory holds training batches; NULL: `backend` */
     bool no_prefetch;                /* load a training batch only when its step needs it */
     int32_t *val_tokens;             /* pinned host memory for a batch of TT_X_VAL_TOKENS */
@@ -37,7 +38,7 @@ void tt_engine_borrow(struct tt_engine *e, const struct tt_engine *from, enum tt
 /* "weights 15.2 MiB, …, activations 80.0 MiB", for messages. */
 void tt_engine_list(const struct tt_engine *e, struct tt_text *out);
 
-size_t tt_engine_total(const struct tt_engine *e); /* bytes, without what is borrowed */
+size_t tt_engine_total(const struct tt_engine *e); /* bytes that a run takes, without what is borrowed */
 
 /* Allocates everything and clears it to zero. If the device has too little memory, the error lists what was needed. */
 tt_status tt_engine_alloc(struct tt_engine *e, struct tt_backend *backend);

@@ -102,13 +102,13 @@ static double logits_at_peak(const struct tt_profile *out)
 static void make_kinds(const struct tt_passes *r, struct tt_profile *out)
 {
     const struct tt_engine *e = &r->session.engine;
-    double logits = logits_at_peak(out), total = (double)tt_engine_total(e);
+    double logits = logits_at_peak(out), wide = (double)e->wide_bytes, total = (double)tt_engine_total(e) - wide;
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
         if (e->bytes[x] && !e->borrowed[x])
             add_kind(out, tt_external_name((enum tt_external)x), (double)e->bytes[x], (double)e->bytes[x]);
     add_kind(out, "activations", (double)e->arena_bytes - logits, (double)e->arena_bytes - logits);
     add_kind(out, "logits", logits, logits);
-    add_kind(out, "workspace", (double)r->before.memory_used, fmax(0, (double)r->after.memory_peak - total));
+    add_kind(out, "workspace", (double)r->before.memory_used + wide, fmax(0, (double)r->after.memory_peak - total));
     add_kind(out, "graph pool", NAN, r->t.graph_pool);
 }
 

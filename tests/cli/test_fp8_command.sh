@@ -55,6 +55,10 @@ done
 grep -q "no product has 8-bit factors" out || fail "diagnose does not tell that nothing is in 8 bits"
 expect 2 "no library has 8-bit products with scales of rows for the" "$TT" info $small --fp8-scaling row --predict b200
 expect 0 "predicted ms" "$TT" info $small --fp8-scaling row --predict h200,mi300x
+expect 0 "without a100: the NVIDIA A100" "$TT" info $small --predict a100,h200
+expect 2 "has no fp8; choose another --precision" "$TT" info $small --predict a100
+printf 'fp8: true\n' >true.yaml
+expect 2 "fp8: takes linear or all; precision: fp8 turns it on" "$TT" info --config true.yaml
 expect 0 "it has no fp8 with scales of rows" "$TT" diagnose $small --fp8-scaling row --for 4090
 expect 0 "were linear until this step, and are all delayed from here on" "$TT" train --resume counted --fp8 all --fp8-scaling delayed --num-steps 2 --out counted-on
 expect 0 "text is generated without 8-bit factors" "$TT" generate counted --precision fp8 --max-tokens 3

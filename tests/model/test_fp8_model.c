@@ -389,6 +389,7 @@ static void scratch_is_counted(void)
     fixture_weights(&s);
     fixture_tokens(&s, 0);
     CHECK_OK(tt_plan_run(s.step, &own, NULL));
+    CHECK(s.engine.wide_bytes == (size_t)most * sizeof(float), "%zu bytes planned", s.engine.wide_bytes);
     tt_session_close(&s);
     CHECK_OK(own.ops->info(own.self, &after));
     CHECK(after.memory_used - before.memory_used == (size_t)most * sizeof(float), "%zu bytes more, not %zu",
