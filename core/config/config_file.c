@@ -128,7 +128,8 @@ static tt_status turned_on_elsewhere(const struct tt_option *row)
 {
     struct tt_text choices = {0};
     tt_join(&choices, row->choices, " or ");
-    tt_status st = tt_fail(TT_USAGE, "takes %s; precision: %s turns it on", choices.s ? choices.s : "a word", row->name);
+    const char *words = choices.s ? choices.s : "a word";
+    tt_status st = tt_fail(TT_USAGE, "takes %s; precision: %s turns it on", words, row->name);
     tt_text_free(&choices);
     return st;
 }

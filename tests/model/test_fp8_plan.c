@@ -117,8 +117,8 @@ static void no_pass_is_for_magnitudes(void)
         backward += op->kernel == TT_K_flash_backward && last->codes && last->transposed && last->o_codes && last->amax;
         records += op->kernel == TT_K_fp8_history;
     }
-    CHECK(casts == 8 * layers + 3 && again == 4 * layers + 1, "%d casts, %d of weights and the head's input again", casts,
-          again);
+    CHECK(casts == 8 * layers + 3 && again == 4 * layers + 1, "%d casts, %d of weights and the head's input again",
+          casts, again);
     CHECK(codes == 2 * layers && attention == layers && backward == layers && records == 1,
           "%d of SwiGLU, %d and %d of attention, %d records", codes, attention, backward, records);
     tt_plan_free(p);
