@@ -10,8 +10,8 @@
  * A tensor of n elements costs a pass of 2·n bytes that writes n for each of the two forms. Its largest magnitude is
  * taken by the kernel that writes it, or, where that kernel does not, in another pass of 2·n. W is cast when it is
  * used, so that no copy of all weights is kept; x is kept transposed if it is not there in the backward pass in any
- * other form. Attention's output is: its backward pass, which reads it, makes the transposed codes on the way. The scale
- * of the forward pass serves the backward pass too.
+ * other form. Attention's output is: its backward pass, which reads it, makes the transposed codes on the way. The
+ * scale of the forward pass serves the backward pass too.
  *
  * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
  * cast takes the magnitude of this step with it, and SwiGLU and attention write codes at once, forward and backward;
