@@ -146,7 +146,8 @@ static void put_score(const struct writer *w)
     if (m->revealed) tt_text_printf(w->out, "; %d right answers were shown by --reveal and earn none", m->revealed);
 }
 
-static tt_status put_figure(const struct writer *w, const char *formula)
+/* `missing`: what stands there where the runs do not have it. */
+static tt_status put_figure(const struct writer *w, const char *formula, const char *missing)
 {
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, w->scope, &v);
@@ -155,7 +156,7 @@ static tt_status put_figure(const struct writer *w, const char *formula)
     else if (!st && v.kind == TT_FORMULA_WORD)
         tt_md_text(w->out, v.word);
     else if (!st)
-        tt_text_puts(w->out, "n/a");
+        tt_text_puts(w->out, missing);
     tt_formula_free(&v);
     return st;
 }
@@ -166,7 +167,7 @@ static tt_status put_field(const struct writer *w, const char *field)
 {
     const char *word = strchr(field, ' ');
     int i = word ? find(w->m, word + 1) : -1;
-    if (field[0] == '=') return put_figure(w, field + 1);
+    if (field[0] == '=' || field[0] == '?') return put_figure(w, field + 1, field[0] == '=' ? "n/a" : "");
     if (!strcmp(field, "learner")) tt_md_text(w->out, w->m->learner[0] ? w->m->learner : "(no name)");
     else if (!strcmp(field, "runs")) put_runs(w);
     else if (!strcmp(field, "noise")) put_noise(w);
