@@ -191,6 +191,13 @@ static void say_first(const struct tt_question *q, const char *first, struct tt_
              first, strcmp(m->given, "undecided") ? " of it" : "", 100 * q->tolerance);
 }
 
+/* The same of the first itself, where the runs leave room. */
+static void say_itself(const struct tt_question *q, struct tt_mark *m)
+{
+    snprintf(m->means, sizeof m->means, "In your run it is ahead by less than %.3g %%, too little to tell.",
+             100 * q->tolerance);
+}
+
 static tt_status choose_item(const struct tt_question *asked, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct candidate c[CANDIDATES];
@@ -215,7 +222,11 @@ static tt_status choose_item(const struct tt_question *asked, struct tt_formula_
                        !strcmp(c[0].name, "undecided")  ? "your runs do not decide it"
                        : !strcmp(m->given, "undecided") ? "one of them is ahead in your run"
                                                         : "another one is ahead of it in your run");
-    if (m->kind == TT_MARK_RIGHT && chosen->value < c[0].value) say_first(q, c[0].name, m);
+    if (m->kind != TT_MARK_RIGHT) return TT_OK;
+    if (chosen->value < c[0].value)
+        say_first(q, c[0].name, m);
+    else if (asked->room && n > 1 && strcmp(c[0].name, "undecided") && close_to(q, c[1].value, c[0].value))
+        say_itself(q, m);
     return TT_OK;
 }
 

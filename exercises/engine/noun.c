@@ -12,6 +12,8 @@ static const char things[] = "memory|kernel|kernels|launch|launches|operations|l
                              "sample|samples|sequences|MFU|throughput|bytes";
 /* What compares times, behind the number: "1.3 times as long". Before it, a loss may fall "more slowly". */
 static const char slower[] = "long|longer|slow|slower|slowly|fast|faster|duration";
+/* What may stand near a number of something else ("the loss of a batch"): a noun of its own where no other stands. */
+static const char weak[] = "speed|speedup|efficiency|utilisation|utilization|rate|batch|price";
 
 /* The word that begins at s is one of "a|b". */
 static bool is_one_of(const char *s, const char *words)
@@ -39,10 +41,18 @@ bool tt_exercise_is_times(const struct tt_quoted *number)
     return is_one_of(behind, "times|x|fold") || !strncmp(behind, "\xc3\x97", 2);
 }
 
+static bool has_one_of(const char *sentence, const char *words)
+{
+    for (const char *s = sentence; *s; s++)
+        if (isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1])) && is_one_of(s, words))
+            return true;
+    return false;
+}
+
 bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns)
 {
     long nearest = -1;
-    bool own = true;
+    bool own = has_one_of(sentence, nouns) || !has_one_of(sentence, weak);
     for (const char *s = sentence; *s; s++) {
         bool begins = isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1]));
         bool mine = begins && is_one_of(s, nouns), behind = s >= number->end;

@@ -308,6 +308,7 @@ static void tiles_of_a_busy_machine_have_no_order(void)
         CHECK(ask(&e, r, 5, "best_tile", "undecided", &m) == TT_MARK_RIGHT, "%s", m.reason);
         CHECK(busy || strstr(m.means, "In your run 16x128 is ahead by less than 5 %, too little"), "%s", m.means);
         CHECK(ask(&e, r, 5, "best_tile", "16x128", &m) == (busy ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s", m.reason);
+        CHECK(busy || strstr(m.means, "it is ahead by less than 5 %, too little"), "the first: %s", m.means);
         CHECK(ask(&e, r, 5, "best_tile", "64x64", &m) == (busy ? TT_MARK_WRONG : TT_MARK_RIGHT), "3.5 %% apart");
         CHECK(ask(&e, r, 5, "best_tile", "8x8", &m) == TT_MARK_WRONG &&
               strstr(m.reason, busy ? "your runs do not decide it" : "ahead of it"), "%s", m.reason);
@@ -316,6 +317,7 @@ static void tiles_of_a_busy_machine_have_no_order(void)
         r[4].profile = tile[0]; /* the second is 0.3 s then */
         CHECK(busy || (ask(&e, r, 5, "best_tile", "undecided", &m) == TT_MARK_WRONG &&
                        strstr(m.reason, "one of them is ahead in your run")), "%s", m.reason);
+        CHECK(busy || (ask(&e, r, 5, "best_tile", "16x128", &m) == TT_MARK_RIGHT && !m.means[0]), "%s", m.means);
         for (int i = 0; i < 4; i++) tt_json_free(tile[i]);
     }
     CHECK(ask(&e, r, 1, "backward_flops", "2.43", &m) == TT_MARK_RIGHT, "heads of 32: %s", m.reason);
@@ -460,6 +462,8 @@ static void busy_ranks_decide_nothing(void)
     CHECK(ask(&e, r, 4, "late_when", "undecided", &m) == TT_MARK_RIGHT && ask(&e, r, 4, "late_when", "after", &m) ==
           TT_MARK_RIGHT && strstr(m.means, "do not show it"), "%s", m.means);
     CHECK(ask(&e, r, 4, "hides", "weak", &m) == TT_MARK_WRONG);
+    CHECK(ask(&e, r, 4, "exposed_ms", "218", &m) == TT_MARK_WRONG && strstr(m.reason, "the step less the work"), "%s",
+          m.reason);
     CHECK(ask(&e, r, 4, "exposed_ms", "179", &m) == TT_MARK_RIGHT && strstr(m.means, "off by 28 ms."), "%s", m.means);
     CHECK(ask(&e, r, 4, "late_hidden", "0", &m) == TT_MARK_RIGHT && strstr(m.means, "0, as it should be") &&
           !strstr(m.means, "scatter"), "%s", m.means);

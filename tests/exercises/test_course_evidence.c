@@ -12,7 +12,8 @@
 /* A healthy run and a patient that rebuilds its mask: one more wait, one more copy, and as many bytes. The kernels of
  * both take 3.3 s. */
 static const char sick_format[] =
-    "{\"run\": {\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
+    "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+    "\"backend\": \"cpu\", \"load\": %g, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": 143, "
     "\"loss\": %g, \"seconds\": %g, \"deviation\": 0.01, \"gap_seconds\": %g, \"grad_norm\": 7.7, "
     "\"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": %d}, \"phases\": [{\"name\": "
     "\"other\", \"wall\": 0}], "
@@ -259,7 +260,8 @@ static void leave_run(const char *folder, const char *run, const char *fault, do
 static void evidence_is_not_in_an_old_curve(void)
 {
     static const char format[] =
-        "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 10, \"fault\": \"%s\", "
+        "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 10, \"fault\": \"%s\", "
         "\"fault_seed\": \"%s\"}, \"step\": {\"kernels\": %d, \"loss\": 4.1, \"seconds\": 3.3, \"deviation\": 0.01, "
         "\"gap_seconds\": 0, \"grad_norm\": 7.7, \"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, "
         "\"phases\": [{\"name\": \"other\", \"wall\": 0}], \"samples\": [{\"step\": 1, \"loss\": 4.2, "
@@ -327,7 +329,8 @@ static void evidence_is_in_single_steps(void)
 static struct tt_json *with_gradients(double first, double seconds, double scatter, bool dropped)
 {
     char text[2000];
-    int n = snprintf(text, sizeof text, "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, "
+    int n = snprintf(text, sizeof text, "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+                                        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, "
                                         "\"steps\": 4}, \"step\": {\"kernels\": 143, \"loss\": 4.05, \"seconds\": %g, "
                                         "\"deviation\": %g, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
                                         "\"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, "
@@ -380,7 +383,8 @@ static void evidence_is_not_what_healthy_has(void)
 static void a_suspicion_says_what_differs(void)
 {
     static const char format[] =
-        "{\"run\": {\"fault\": \"unpinned-copies\"}, \"step\": {\"loss\": 3.8, \"grad_norm\": 0.7, \"kernels\": 143}, "
+        "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+        "\"fault\": \"unpinned-copies\"}, \"step\": {\"loss\": 3.8, \"grad_norm\": 0.7, \"kernels\": 143}, "
         "\"launch\": {\"waits\": %d}, \"memory\": {\"measured_bytes\": %d}, \"groups\": [{\"name\": \"copies\", "
         "\"count\": 1}]}";
     static const struct {
@@ -412,7 +416,8 @@ static struct tt_json *with_times(double waited, double step, double copy, doubl
 {
     char text[1200];
     snprintf(text, sizeof text,
-             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 5}, \"step\": {"
+             "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+             "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 5}, \"step\": {"
              "\"kernels\": 143, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": 0, "
              "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, \"phases\": [{"
              "\"name\": \"other\", \"wall\": %g}], \"samples\": [{\"step\": 1, \"loss\": 4.2, "
@@ -457,7 +462,8 @@ static void evidence_is_no_scatter(void)
 static void evidence_is_no_slower_kernel(void)
 {
     static const char format[] =
-        "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, \"step\": {"
+        "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, \"step\": {"
         "\"kernels\": %d, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.001, \"gap_seconds\": %g, "
         "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, \"phases\": [{"
         "\"name\": \"other\", \"wall\": 4e-6}], \"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], "
@@ -493,7 +499,8 @@ static void evidence_is_no_slower_kernel(void)
 static void a_count_needs_its_noun(void)
 {
     static const char format[] =
-        "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3, \"fault\": \"\"}, "
+        "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
+        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3, \"fault\": \"\"}, "
         "\"step\": {\"seconds\": 1, \"deviation\": 0.01, \"loss\": %g, \"grad_norm\": 0.7, \"kernels\": 143, "
         "\"gap_seconds\": 0, \"peak_memory_bytes\": 1e8, " NO_SPEED
         "\"launch\": {\"waits\": 1}, \"groups\": [{\"name\": "

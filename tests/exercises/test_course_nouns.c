@@ -2,18 +2,20 @@
 #include "tests/exercises/course_fixture.h"
 
 /* Two runs whose steps take 100 and 367 ms, all of it beside the kernels. */
-static struct tt_json *run_of(double waited, double seconds, double memory, int feed_forward)
+static struct tt_json *run_of(double waited, double seconds, double memory, int feed_forward, int batch)
 {
     char text[1500];
     snprintf(text, sizeof text,
-             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": "
+             "{\"run\": {\"batch_size\": %d, \"grad_accum\": %d, \"seq_len\": 64, "
+             "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 10}, \"step\": {\"kernels\": "
              "143, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": %g, \"grad_norm\": 7.7, "
              "\"peak_memory_bytes\": %.0f, \"tokens_per_second\": %g, \"samples_per_second\": %g}, \"efficiency\": "
              "{\"mfu_percent\": %g}, \"launch\": {\"waits\": 1}, \"phases\": [{\"name\": \"other\", \"wall\": %g}], "
              "\"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", "
              "\"count\": 1, \"bytes\": 8294, \"seconds\": 6e-6}, {\"name\": \"swiglu_gate_up\", \"count\": %d, "
              "\"bytes\": 0, \"seconds\": 0.1}], \"gradients\": [{\"name\": \"w\", \"norm\": 1, \"first_norm\": 1}]}",
-             waited, seconds, seconds - 0.1, memory, 2048 / seconds, 32.1 / seconds, 2.01 / seconds, seconds - 0.1,
+             batch, 32 / batch, waited, seconds, seconds - 0.1, memory, 2048 / seconds, 32.1 / seconds,
+             2.01 / seconds, seconds - 0.1,
              feed_forward);
     return json(text);
 }
@@ -35,7 +37,7 @@ static void evidence_is_any_speed(void)
         {"swiglu_gate_up has 12 kernels", false}, {"8.1 KiB more memory", true}, {"8 KiB more memory", true},
         {"8.13 KiB more memory", true}, {"7.9 KiB more memory", false}, {"9 KiB more memory", false}};
     struct tt_exercise e;
-    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12), *patient = run_of(0, 0.367, 5e7 + 8328, 1028);
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.367, 5e7 + 8328, 1028, 32);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
     struct tt_mark m;
     CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
@@ -53,7 +55,7 @@ static void no_speed_of_a_busy_run_is_evidence(void)
     static const char *const none[] = {"Only 5580 tokens a second", "The MFU is 5.48 %", "The speed-up is 0.27",
                                        "It is 3.67 times slower"};
     struct tt_exercise e;
-    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12), *patient = run_of(0.6, 0.367, 5e7, 13);
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0.6, 0.367, 5e7, 13, 32);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
     struct tt_mark m;
     CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
@@ -65,8 +67,34 @@ static void no_speed_of_a_busy_run_is_evidence(void)
     tt_json_free(patient);
 }
 
+/* What tells a tiny batch from a large one is the batch, and a speed-up is no loss, even where the two are alike. */
+static void evidence_is_a_batch(void)
+{
+    static const struct said cases[] = {
+        {"The batch is 1 instead of 32", true}, {"32 accumulations instead of 1", true},
+        {"The products of the batch have 64 rows instead of 2048", true}, {"The batch is 32", false},
+        {"The products have 2048 rows", false}, {"The speed-up is 4.27 here", false}, {"The rate is 4.27", false},
+        {"The price is 2.75 dollars", false}, {"The loss of a batch is 4.27", true}, {"It begins at 4.27", true},
+        {"The norm of the gradients is 2.75", true}};
+    struct tt_exercise e;
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.1, 5e7, 12, 1);
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    struct tt_json *sample = tt_json_get(patient, "samples")->first;
+    ((struct tt_json *)tt_json_get(sample, "loss"))->number = 4.27;
+    ((struct tt_json *)tt_json_get(sample, "grad_norm"))->number = 2.75;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
+              cases[i].sentence, m.reason, m.means);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
 int main(void)
 {
+    TEST(evidence_is_a_batch);
     TEST(evidence_is_any_speed);
     TEST(no_speed_of_a_busy_run_is_evidence);
     return test_end();
