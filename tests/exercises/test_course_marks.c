@@ -416,8 +416,8 @@ static void mistakes_are_named_as_they_were_made(void)
                                 "\"kind\": \"activations\", \"predicted\": 9.0226e7}], \"step\": {"
                                 "\"peak_memory_bytes\": 1e8}}"),
                            json("{\"rows\": [{\"median_ms\": 218}, {\"communication_ms\": 392.56, \"hidden_ms\": "
-                                "123.3, \"one_stream_ms\": 721.4, \"median_ms\": 586.4, \"each\": [{\"work_ms\": 350}], "
-                                "\"hidden_noise_ms\": 105, "
+                                "123.3, \"one_stream_ms\": 721.4, \"median_ms\": 586.4, "
+                                "\"each\": [{\"work_ms\": 350}], \"hidden_noise_ms\": 105, "
                                 "\"peak_memory_bytes\": 33492992}]}"),
                            json("{\"load\": 0.1, \"rows\": [{}, {\"hidden_ms\": 51.59, \"one_stream_ms\": 653.1, "
                                 "\"median_ms\": 574.9}]}"),
