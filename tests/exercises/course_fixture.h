@@ -53,4 +53,25 @@ static inline enum tt_mark_kind ask(const struct tt_exercise *e, struct tt_formu
     return TT_MARK_KINDS;
 }
 
+struct said {
+    const char *sentence;
+    bool right;
+};
+
+/* Sentences that are to be evidence in exercise 9, or not. Frees the profiles. */
+static inline void check_evidence(const struct said *cases, size_t count, struct tt_json *healthy,
+                                  struct tt_json *patient)
+{
+    struct tt_exercise e;
+    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (size_t i = 0; i < count; i++)
+        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
+              cases[i].sentence, m.reason, m.means);
+    tt_exercise_free(&e);
+    tt_json_free(healthy);
+    tt_json_free(patient);
+}
+
 #endif

@@ -96,23 +96,12 @@ static void evidence_is_a_wait_for_each_tensor(void)
 /* A norm that is many times as large, as tt compare and profile.json have it. */
 static void evidence_is_a_norm(void)
 {
-    static const struct {
-        const char *sentence;
-        bool right;
-    } cases[] = {{"the norm is 1644 times as large", true}, {"the norm of w is 11.64 instead of 0.0071", true},
-                 {"the norm of w is 0.0071", false}, {"it takes 11.64 minutes", false},
-                 {"the norm of a gradient is 100 % off", false}, {"it is 1645 of something", false}};
-    struct tt_exercise e;
+    static const struct said cases[] = {
+        {"the norm is 1644 times as large", true}, {"the norm of w is 11.64 instead of 0.0071", true},
+        {"the norm of w is 0.0071", false}, {"it takes 11.64 minutes", false},
+        {"the norm of a gradient is 100 % off", false}, {"it is 1645 of something", false}};
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 0.0070776), *patient = sick(0, 4.1, 3.3, 1, 4.3, 11.64045);
-    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
-    struct tt_mark m;
-    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
-              cases[i].sentence, m.reason, m.means);
-    tt_exercise_free(&e);
-    tt_json_free(healthy);
-    tt_json_free(patient);
+    check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
 }
 
 /* What healthy has as well is no evidence, nor is a time that differs by less than the noise. */

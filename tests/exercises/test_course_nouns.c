@@ -20,11 +20,6 @@ static struct tt_json *run_of(double waited, double seconds, double memory, int 
     return json(text);
 }
 
-struct said {
-    const char *sentence;
-    bool right;
-};
-
 static void evidence_is_any_speed(void)
 {
     static const struct said cases[] = {
@@ -36,17 +31,8 @@ static void evidence_is_any_speed(void)
         {"swiglu_gate_up has 1028 kernels instead of 12", true}, {"copies has 1028 kernels", false},
         {"swiglu_gate_up has 12 kernels", false}, {"8.1 KiB more memory", true}, {"8 KiB more memory", true},
         {"8.13 KiB more memory", true}, {"7.9 KiB more memory", false}, {"9 KiB more memory", false}};
-    struct tt_exercise e;
     struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.367, 5e7 + 8328, 1028, 32);
-    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
-    struct tt_mark m;
-    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
-              cases[i].sentence, m.reason, m.means);
-    tt_exercise_free(&e);
-    tt_json_free(healthy);
-    tt_json_free(patient);
+    check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
 }
 
 /* On a busy machine the step does not tell the runs apart, and no speed that is computed from it does. */
@@ -76,20 +62,11 @@ static void evidence_is_a_batch(void)
         {"The products have 2048 rows", false}, {"The speed-up is 4.27 here", false}, {"The rate is 4.27", false},
         {"The price is 2.75 dollars", false}, {"The loss of a batch is 4.27", true}, {"It begins at 4.27", true},
         {"The norm of the gradients is 2.75", true}};
-    struct tt_exercise e;
     struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.1, 5e7, 12, 1);
-    struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
-    struct tt_mark m;
     struct tt_json *sample = tt_json_get(patient, "samples")->first;
     ((struct tt_json *)tt_json_get(sample, "loss"))->number = 4.27;
     ((struct tt_json *)tt_json_get(sample, "grad_norm"))->number = 2.75;
-    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK((ask(&e, r, 2, "evidence", cases[i].sentence, &m) == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s",
-              cases[i].sentence, m.reason, m.means);
-    tt_exercise_free(&e);
-    tt_json_free(healthy);
-    tt_json_free(patient);
+    check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
 }
 
 int main(void)
