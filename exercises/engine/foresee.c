@@ -24,9 +24,6 @@ static const double PRINTED = 0.005;
 static bool is_below(double x, double limit, double room) { return x < limit - fmax(room, 1e-4) * fabs(limit); }
 static bool is_above(double x, double limit, double room) { return x > limit + fmax(room, 1e-4) * fabs(limit); }
 
-/* What checks write for no limit, as where the shares of a busy run would set it. */
-static bool is_open_upwards(double limit) { return limit >= 1e9; }
-
 tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     double limits[2], x;
@@ -74,10 +71,7 @@ tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_form
     bool there;
     TT_TRY(read_limits(q, scope, m, limits, &there));
     if (!there) return TT_OK;
-    if (is_open_upwards(limits[1]))
-        snprintf(m->right, sizeof m->right, "%.6g or more", limits[0]);
-    else
-        snprintf(m->right, sizeof m->right, "between %.6g and %.6g", limits[0], limits[1]);
+    snprintf(m->right, sizeof m->right, "between %.6g and %.6g", limits[0], limits[1]);
     if (!m->given[0] || !two_numbers(q, m, "like 1.1 to 1.3", x)) return TT_OK;
     m->misput = x[0] >= x[1];
     if (x[0] > x[1])
@@ -104,10 +98,7 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
         tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
         return TT_OK;
     }
-    if (is_open_upwards(limits[1]))
-        snprintf(m->right, sizeof m->right, "%.6g -> %.6g or more", before, limits[0]);
-    else
-        snprintf(m->right, sizeof m->right, "%.6g -> from %.6g to %.6g", before, limits[0], limits[1]);
+    snprintf(m->right, sizeof m->right, "%.6g -> from %.6g to %.6g", before, limits[0], limits[1]);
     if (!m->given[0] || !two_numbers(q, m, "before and after, like 342 -> 450", x)) return TT_OK;
     if (!tt_exercise_near(q, x[0], before)) {
         bool swapped = tt_exercise_near(q, x[1], before);

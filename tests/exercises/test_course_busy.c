@@ -81,8 +81,10 @@ static void shares_of_a_busy_run_decide_nothing(void)
     static const char *const limits[][2] = {{"phase_1", "1.1 to 3"}, {"phase_2", "1.1 to 9"}, {"phase_3", "1.1 to 9"},
                                             {"target_tokens", "676 -> 4400"}, {"target_mfu", "19.2 -> 90"}};
     for (int i = 0; i < 5; i++)
-        CHECK(ask(&e, two, 2, limits[i][0], limits[i][1], &m) == TT_MARK_RIGHT && strstr(m.right, "or more"),
-              "%s: %s, %s", limits[i][0], m.reason, m.right);
+        CHECK(ask(&e, two, 2, limits[i][0], limits[i][1], &m) == TT_MARK_RIGHT, "%s: %s, %s", limits[i][0], m.reason,
+              m.right);
+    CHECK(ask(&e, two, 2, "phase_2", "1.1 to 987654321", &m) == TT_MARK_WRONG && strstr(m.right, "and 100"), "%s",
+          m.right);
     static const char *const said[][2] = {{"phase_1", "1.1 to 1.3"}, {"amdahl_rest", "1.25"}, {"gemm_percent", "80"},
                                           {"amdahl_gate_up", "1.119"}, {"top10_percent", "80"}};
     for (int i = 0; i < 5; i++)
