@@ -243,7 +243,7 @@ GPU_DEVICE void backward_rotate(const struct backward_args &a, int warp_row, flo
     }
 }
 
-/* The codes of a warp's 16 rows, of which `count` are in the sequence. */
+/* The codes of those of a warp's 16 rows that are in the sequence. */
 template <typename C>
 GPU_DEVICE void backward_store_codes(const struct backward_args &a, const struct backward_codes &to,
                                      struct hopper_item at, int warp_row, const float (&c)[C::D / 2],

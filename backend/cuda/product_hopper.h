@@ -139,8 +139,8 @@ template <typename C, int N> GPU_DEVICE void product_step(product_c<N> &c, uint3
                 hopper_operand(low_b + k * NEXT), add || k > 0, typename C::T());
 }
 
-/* All steps of a tile, of its rows from `first` on. With N blocks of them the warpgroup has the whole tile, and the
- * other one another: they take turns. */
+/* All steps of a tile, of N blocks of its rows from `first` on. Where these are all of them, the other warpgroup has
+ * another tile, and they take turns. */
 template <typename C, int N>
 GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stages, int first, product_ring &ring,
                                  uint64_t *full, uint64_t *empty, hopper_turns<2> &turns)

@@ -25,14 +25,22 @@ static bool is_one_of(const char *s, const char *words)
     return false;
 }
 
+static bool begins_word(const char *sentence, const char *s)
+{
+    return isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1]));
+}
+
+static bool has_one_of(const char *sentence, const char *words)
+{
+    for (const char *s = sentence; *s; s++)
+        if (begins_word(sentence, s) && is_one_of(s, words)) return true;
+    return false;
+}
+
 bool tt_exercise_of_speed(const char *sentence)
 {
-    for (const char *s = sentence; *s; s++) {
-        bool begins = isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1]));
-        if (begins && (is_one_of(s, slower) || is_one_of(s, "time|token|tokens|sample|samples|MFU|throughput|speed")))
-            return true;
-    }
-    return false;
+    return has_one_of(sentence, slower) ||
+           has_one_of(sentence, "time|token|tokens|sample|samples|MFU|throughput|speed");
 }
 
 bool tt_exercise_is_times(const struct tt_quoted *number)
@@ -41,22 +49,14 @@ bool tt_exercise_is_times(const struct tt_quoted *number)
     return is_one_of(behind, "times|x|fold") || !strncmp(behind, "\xc3\x97", 2);
 }
 
-static bool has_one_of(const char *sentence, const char *words)
-{
-    for (const char *s = sentence; *s; s++)
-        if (isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1])) && is_one_of(s, words))
-            return true;
-    return false;
-}
-
 bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns)
 {
     long nearest = -1;
     bool own = has_one_of(sentence, nouns) || !has_one_of(sentence, weak);
     for (const char *s = sentence; *s; s++) {
-        bool begins = isalpha((unsigned char)*s) && (s == sentence || !isalnum((unsigned char)s[-1]));
-        bool mine = begins && is_one_of(s, nouns), behind = s >= number->end;
-        if (!mine && !(begins && (is_one_of(s, things) || (behind && is_one_of(s, slower))))) continue;
+        if (!begins_word(sentence, s)) continue;
+        bool mine = is_one_of(s, nouns), behind = s >= number->end;
+        if (!mine && !is_one_of(s, things) && !(behind && is_one_of(s, slower))) continue;
         const char *end = s;
         while (isalnum((unsigned char)*end)) end++;
         long away = behind ? (long)(s - number->end) : (long)(number->begin - end);

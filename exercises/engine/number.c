@@ -259,8 +259,7 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
     return NULL;
 }
 
-/* "2" or "2.0" is what theory says, and nobody's 1 / 0.495. */
-static bool is_from_theory(const char *given, double x, double mistaken)
+bool tt_exercise_by_chance(const char *given, double x, double mistaken)
 {
     bool small = x == trunc(x) && fabs(x) < 10 && tt_exercise_digits(given) < 3;
     return small && fabs(x - mistaken) > 1e-6 * fabs(x);
@@ -282,7 +281,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
         return "those are bytes: MiB are wanted, of 1048576 bytes each";
     *mistaken = 1 / right;
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
-    if (reciprocal && !is_from_theory(given, x, 1 / right)) return "the reciprocal of what is wanted";
+    if (reciprocal && !tt_exercise_by_chance(given, x, 1 / right)) return "the reciprocal of what is wanted";
     *mistaken = -right;
     if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
     *mistaken = 2 * right;

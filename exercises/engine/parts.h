@@ -47,6 +47,8 @@ double tt_exercise_scale(const char *letter);
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* The formula with one run in the place of another; false where it does not name that one. */
 bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size);
+/* "2" or "2.0" is what theory says, and nobody's 1 / 0.495 or quotient of 1.999. */
+bool tt_exercise_by_chance(const char *given, double x, double mistaken);
 /* Several runs are in the formula. */
 bool tt_exercise_has_runs(const char *formula, const struct tt_formula_scope *scope);
 /* Of a whole worksheet: numbers that are right answers to other questions. */

@@ -75,12 +75,6 @@ static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, dou
            tt_exercise_rounded(m->given, m->number, x);
 }
 
-/* "2" or "2.0" is what many think of, and no quotient of times that is 1.999 by chance. */
-static bool is_by_chance(const struct tt_mark *m, double x)
-{
-    return m->number == trunc(m->number) && fabs(m->number) < 10 && tt_exercise_digits(m->given) < 3 && x != trunc(x);
-}
-
 /* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
 static double off_by(const struct tt_question *q, const struct tt_mark *m, double x)
 {
@@ -111,7 +105,7 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
     for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y; y = y->next) {
         struct tt_formula_value v;
         TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
-        bool chance = v.kind == TT_FORMULA_NUMBER && is_by_chance(m, v.number);
+        bool chance = v.kind == TT_FORMULA_NUMBER && tt_exercise_by_chance(m->given, m->number, v.number);
         double off = chance                                                        ? INFINITY
                      : v.kind == TT_FORMULA_NUMBER                                 ? off_by(q, m, v.number)
                      : v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given) ? 0
