@@ -78,16 +78,21 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
     if (!st) st = read_curve(folder, beside, &c[1]);
     int n = 0;
     if (!st) {
-        const double pairs[TT_CURVE_FIGURES][2] = {
-            {c[0].mean, c[1].mean},
-            {last_of(&c[0]), last_of(&c[1])},
-            {c[0].mean - c[0].floor, c[1].mean - c[1].floor},
-            {100 * (c[0].mean / c[0].floor - 1), 100 * (c[1].mean / c[1].floor - 1)},
-            {apart(&c[0], &c[1]), 0},
-            {largest_of(&c[0]), largest_of(&c[1])}};
+        const struct {
+            const char *name;
+            double here, there;
+        } pairs[TT_CURVE_FIGURES] = {
+            {"the loss that {row} ended with", c[0].mean, c[1].mean},
+            {"the loss of the last step of {row}", last_of(&c[0]), last_of(&c[1])},
+            {"the gap of {row} to the floor", c[0].mean - c[0].floor, c[1].mean - c[1].floor},
+            {"the gap of {row} to the floor, as a part of that", 100 * (c[0].mean / c[0].floor - 1),
+             100 * (c[1].mean / c[1].floor - 1)},
+            {"the largest difference between the losses of {row} and the other curve", apart(&c[0], &c[1]), 0},
+            {"the largest loss of {row}", largest_of(&c[0]), largest_of(&c[1])}};
         for (int i = 0; i < TT_CURVE_FIGURES; i++)
-            if (isfinite(pairs[i][0]) && isfinite(pairs[i][1]))
-                out[n++] = (struct tt_figure){.value = pairs[i][0], .other = pairs[i][1], .unlike = unlike,
+            if (isfinite(pairs[i].here) && isfinite(pairs[i].there))
+                out[n++] = (struct tt_figure){.value = pairs[i].here, .other = pairs[i].there, .unlike = unlike,
+                                              .name = pairs[i].name,
                                               .unit = i == PERCENT ? tt_exercise_unit("%") : NULL};
     }
     tt_status_free(st); /* without both curves there are no figures of them */

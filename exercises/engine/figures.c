@@ -39,24 +39,23 @@ static tt_status of_other(const struct tt_question *q, const char *formula, stru
     return st;
 }
 
-/* What a formula of one run gives of the others; returns how many those are. */
-static int add_rivals(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                      double out[TT_EXERCISE_RUNS])
+/* What a formula of one run gives of the others. */
+static void find_rivals(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                        double out[TT_EXERCISE_RUNS])
 {
-    int n = 0;
     char other[1200];
+    for (int i = 0; i < TT_EXERCISE_RUNS; i++) out[i] = NAN;
     for (int i = 0; i < scope->count; i++)
-        for (int j = 0; j < scope->count && n < TT_EXERCISE_RUNS; j++) {
+        for (int j = 0; j < scope->count && j < TT_EXERCISE_RUNS; j++) {
             struct tt_formula_value v;
             bool unlike = q->unlike && !strcmp(scope->runs[j].name, q->unlike); /* held against the figure anyway */
             if (i == j || unlike || !scope->runs[j].profile || tt_exercise_has_runs(formula, scope)) continue;
             if (!tt_exercise_exchange(formula, scope->runs[i].name, scope->runs[j].name, other, sizeof other)) continue;
             tt_status st = tt_formula(other, scope, &v);
-            if (!st && v.kind == TT_FORMULA_NUMBER && isfinite(v.number)) out[n++] = v.number;
+            if (!st && v.kind == TT_FORMULA_NUMBER && isfinite(v.number)) out[j] = v.number;
             tt_status_free(st); /* a figure that a run does not have is nobody's rival */
             tt_formula_free(&v);
         }
-    return n;
 }
 
 /* A column of a table: every figure of it, beside that of the same row of the other run. `named`: the name of the row
@@ -71,19 +70,34 @@ static void add_column(struct figures *all, const struct tt_formula_value *v, co
         if (!isfinite(x)) continue;
         struct tt_figure f = *like;
         f.value = x, f.printed = true, f.other = isfinite(y) ? y : 0;
+        snprintf(f.row, sizeof f.row, "%s", tt_formula_row_name(v->cells[i].row));
         if (named) f.about = tt_formula_row_name(v->cells[i].row);
         add(all, f);
     }
 }
 
-/* "1000 * step.seconds in ms": the formula, and its unit or NULL. */
-static const struct tt_unit *without_unit(const char *text, char *formula, size_t size)
+/* "1000 * step.seconds in ms as the step": the formula, its unit or NULL, and what it is or NULL. */
+static const struct tt_unit *without_unit(const char *text, char *formula, size_t size, const char **name)
 {
-    const char *in = NULL;
-    for (const char *s = text; (s = strstr(s, " in ")); s++) in = s;
+    const char *in = NULL, *as = strstr(text, " as ");
+    size_t end = as ? (size_t)(as - text) : strlen(text);
+    for (const char *s = text; (s = strstr(s, " in ")) && s < text + end; s++) in = s;
     const struct tt_unit *unit = in ? tt_exercise_unit(in + 4) : NULL;
-    snprintf(formula, size, "%.*s", (int)(unit ? (size_t)(in - text) : strlen(text)), text);
+    snprintf(formula, size, "%.*s", (int)(unit ? (size_t)(in - text) : end), text);
+    *name = as ? as + 4 : NULL;
     return unit;
+}
+
+/* "times faster than fused": a quotient, which way it goes, and from which run. */
+static void read_change(const char *text, struct tt_figure *f)
+{
+    static const char *const ways[] = {[TT_CHANGE_MORE] = "more", [TT_CHANGE_FEWER] = "fewer",
+                                       [TT_CHANGE_LONGER] = "longer", [TT_CHANGE_FASTER] = "faster"};
+    const char *than = text ? strstr(text, " than ") : NULL;
+    for (int i = TT_CHANGE_MORE; text && i <= TT_CHANGE_FASTER; i++)
+        if (strstr(text, ways[i])) f->change = (enum tt_change)i;
+    f->times = text && !strncmp(text, "times ", 6);
+    f->than = than ? than + 6 : NULL;
 }
 
 static const char *text_of(const struct tt_yaml *y, const char *key)
@@ -101,19 +115,24 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     if (all->values == NAMES) return tt_fail(TT_USAGE, "line %d: more than %d formulas", y->line, NAMES);
     struct tt_formula_value *v = &all->v[all->values++];
     char formula[1200];
-    const struct tt_unit *unit = without_unit(is->text, formula, sizeof formula);
-    const struct tt_yaml *with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
+    struct tt_figure f = {.unlike = all->q->unlike, .about = about, .noun = noun};
+    f.unit = without_unit(is->text, formula, sizeof formula, &f.name);
+    f.with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
+    read_change(text_of(y, "change"), &f);
+    scope->touched = 0;
     TT_TRY(tt_formula(formula, scope, v));
-    if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .with = with});
+    f.runs = scope->touched;
+    if (v->kind == TT_FORMULA_WORD && v->word[0])
+        add(all, (struct tt_figure){.word = v->word, .with = f.with, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     struct tt_formula_value other;
     tt_status st = of_other(all->q, formula, scope, &other);
-    struct tt_figure f = {.unit = unit, .unlike = all->q->unlike, .with = with, .about = about, .noun = noun};
     if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f, about && !strcmp(about, "row"));
-    f.quotient = (strchr(formula, '/') && tt_exercise_has_runs(formula, scope)) || (about && strstr(about, "times"));
-    double *rivals = all->rivals[all->values - 1];
-    f.rivals = rivals;
-    f.rivals_count = v->kind == TT_FORMULA_NUMBER ? add_rivals(all->q, formula, scope, rivals) : 0;
+    f.quotient = f.times || (strchr(formula, '/') && tt_exercise_has_runs(formula, scope));
+    if (v->kind == TT_FORMULA_NUMBER) {
+        f.rivals = all->rivals[all->values - 1];
+        find_rivals(all->q, formula, scope, all->rivals[all->values - 1]);
+    }
     f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : 0;
     if (!st && v->kind == TT_FORMULA_NUMBER) add(all, f);
     tt_formula_free(&other);
@@ -125,8 +144,18 @@ static bool add_agreeing(struct figures *all, const char *line, const struct tt_
 {
     double here, most;
     if (!with || sscanf(line, "against %*[^,\n], %lf of %lf tensors within", &here, &most) != 2) return false;
-    add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most, .with = with});
+    add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most, .with = with,
+                                .name = "the tensors that agree in the table of layers"});
     return true;
+}
+
+/* The bit of the run whose name the text begins with; 0: there is none. */
+static unsigned bit_of(const struct tt_formula_scope *scope, const char *text)
+{
+    for (int i = 0; i < scope->count; i++)
+        if (!strncmp(scope->runs[i].name, text, strcspn(text, "/")) && !scope->runs[i].name[strcspn(text, "/")])
+            return 1u << i;
+    return 0;
 }
 
 /* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
@@ -140,13 +169,15 @@ static void add_table(struct figures *all, const struct tt_yaml *y, const struct
     tt_status_free(tt_file_read(path, TABLE, &text, &size));
     for (char *at = text; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         double apart, most;
+        char layer[16];
         if (add_agreeing(all, at, tt_yaml_get(y, "with"))) continue;
-        if (sscanf(at, "%*15s %*f %lf %*[^,\n], %lf", &apart, &most) != 2) continue;
-        struct tt_figure f = {.unlike = all->q->unlike, .about = text_of(y, "about"), .noun = text_of(y, "about"),
-                              .quotient = true}; /* so many times the norm */
-        f.value = apart;
+        if (sscanf(at, "%15s %*f %lf %*[^,\n], %lf", layer, &apart, &most) != 3) continue;
+        struct tt_figure f = {.unlike = all->q->unlike, .noun = text_of(y, "noun"), .quotient = true,
+                              .runs = bit_of(scope, tt_yaml_get(y, "table")->text)}; /* so many times the norm */
+        snprintf(f.row, sizeof f.row, "%s %s", strcmp(layer, "rest") ? "layer" : "the", layer);
+        f.value = apart, f.name = "how far the gradient of {row} is off, as a part of its norm";
         if (apart > 1e-3) add(all, f);
-        f.value = most;
+        f.value = most, f.name = "how far the worst tensor of {row} is off, as a part of its norm";
         if (most > 1e-3) add(all, f);
     }
     free(text);
@@ -189,7 +220,11 @@ static void add_curve(struct figures *all, const struct tt_yaml *y, const struct
     if (is_stale(all, run, tt_yaml_get(y, "of")->text, scope)) return;
     if (all->q->unlike && is_stale(all, beside, all->q->unlike, scope)) return;
     int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
-    for (int i = 0; i < n; i++) f[i].noun = text_of(y, "noun"), add(all, f[i]);
+    for (int i = 0; i < n; i++) {
+        f[i].noun = text_of(y, "noun"), f[i].runs = bit_of(scope, tt_yaml_get(y, "of")->text);
+        snprintf(f[i].row, sizeof f[i].row, "%s", run);
+        add(all, f[i]);
+    }
 }
 
 /* That a machine was busy tells no run from another. */
@@ -216,7 +251,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
             st = add_formula(all, y, scope);
     }
     if (all->n) add_busy(all, scope);
-    if (!st) tt_exercise_sentence(m, all->f, all->n);
+    if (!st) tt_exercise_sentence(m, all->f, all->n, scope);
     if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);
     for (int i = 0; i < all->values; i++) tt_formula_free(&all->v[i]);
     free(all);

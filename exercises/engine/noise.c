@@ -58,8 +58,12 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     int n = 0;
     if (!profile || !tt_exercise_was_busy(profile)) return 0;
     static const char about[] = "wait|waits|waited|waiting|load|busy|shared|noise|noisy|other programs|decides|decide";
-    if (isfinite(waited)) out[n++] = (struct tt_figure){.value = waited, .unit = tt_exercise_unit("%"), .about = about};
-    if (isfinite(load)) out[n++] = (struct tt_figure){.value = load, .about = about};
+    if (isfinite(waited))
+        out[n++] = (struct tt_figure){.value = waited, .unit = tt_exercise_unit("%"), .about = about,
+                                      .name = "what the threads of a run waited for a processor"};
+    if (isfinite(load))
+        out[n++] = (struct tt_figure){.value = load, .about = about,
+                                      .name = "the load per processor before a run"};
     return n;
 }
 

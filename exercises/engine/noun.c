@@ -8,13 +8,10 @@
 
 /* Things that runs are measured by, on either side of their number. */
 static const char things[] = "memory|kernel|kernels|launch|launches|operations|loss|losses|norm|norms|gradient|"
-                             "gradients|layer|layers|tensor|tensors|weight|wait|waits|copy|copies|time|token|tokens|"
+                             "gradients|tensor|tensors|weight|wait|waits|copy|copies|time|token|tokens|"
                              "sample|samples|sequences|MFU|throughput|bytes";
 /* What compares times, behind the number: "1.3 times as long". Before it, a loss may fall "more slowly". */
 static const char slower[] = "long|longer|slow|slower|slowly|fast|faster|duration";
-/* What may stand near a number of something else ("the loss of a batch"): a noun of its own where no other stands. */
-static const char weak[] = "speed|speedup|efficiency|utilisation|utilization|rate|batch|price";
-
 /* The word that begins at s is one of "a|b". */
 static bool is_one_of(const char *s, const char *words)
 {
@@ -49,10 +46,10 @@ bool tt_exercise_is_times(const struct tt_quoted *number)
     return is_one_of(behind, "times|x|fold") || !strncmp(behind, "\xc3\x97", 2);
 }
 
-bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns)
+enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *number, const char *nouns)
 {
     long nearest = -1;
-    bool own = has_one_of(sentence, nouns) || !has_one_of(sentence, weak);
+    enum tt_nouns found = TT_NOUN_NONE;
     for (const char *s = sentence; *s; s++) {
         if (!begins_word(sentence, s)) continue;
         bool mine = is_one_of(s, nouns), behind = s >= number->end;
@@ -62,7 +59,7 @@ bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, con
         long away = behind ? (long)(s - number->end) : (long)(number->begin - end);
         if (nearest >= 0 && (away > nearest || (away == nearest && !mine))) continue;
         nearest = away;
-        own = mine;
+        found = mine ? TT_NOUN_OWN : TT_NOUN_OTHER;
     }
-    return own;
+    return found;
 }

@@ -82,33 +82,66 @@ int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit,
 
 /* noun.c */
 
-/* Whether the nearest noun to the number is one of these, or there is none at all. */
-bool tt_exercise_is_of(const char *sentence, const struct tt_quoted *number, const char *nouns);
+enum tt_nouns { TT_NOUN_OTHER, TT_NOUN_NONE, TT_NOUN_OWN };
+
+/* Whether the nearest noun to the number is one of these, another thing that runs are measured by, or none of both. */
+enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *number, const char *nouns);
 /* Whether it speaks of times or speeds at all. */
 bool tt_exercise_of_speed(const char *sentence);
 /* "1.3 times", "1.3x": a quotient, and no loss or norm. */
 bool tt_exercise_is_times(const struct tt_quoted *number);
 
+struct tt_figure;
+
+/* clause.c: what stands beside the number in its clause. */
+
+/* A run of the scope that the clause names, where it names none that the figure is of; NULL: there is no such one. */
+const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *number, double x,
+                                  const struct tt_figure *f, const struct tt_formula_scope *scope);
+/* The same of the rows of n figures. */
+const char *tt_exercise_other_row(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
+                                  const struct tt_figure *all, int n);
+/* A word of the clause says the change the other way round than the figure does: "fewer", where it is more. */
+bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f, char word[24]);
+
 /* sentence.c */
+
+/* What a figure says of two runs, where it is larger than 0, or than 1 where it is a quotient. */
+enum tt_change { TT_CHANGE_NONE, TT_CHANGE_MORE, TT_CHANGE_FEWER, TT_CHANGE_LONGER, TT_CHANGE_FASTER };
 
 /* A figure that a sentence may name: a number, or a word where that is not NULL. */
 struct tt_figure {
     double value;
     const struct tt_unit *unit; /* NULL: it has none */
     const char *word, *from;
+    const char *name;           /* what it is, in words; {row} stands for the row */
+    char row[48];               /* of a column; "": it is of none */
+    unsigned runs;              /* of the scope that it is of, a bit each; 0: not known */
+    enum tt_change change;
+    bool times;                 /* it is a quotient: 1 is no change */
+    const char *than;           /* the run that it is changed from; NULL: not known */
     const struct tt_yaml *with; /* words that have to stand beside a word or a bare digit ("a|b": either); NULL: none */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
     const char *about;          /* words of which one has to stand beside it; NULL: it needs none */
     const char *noun;           /* what it is a figure of ("loss|losses"), or NULL; see noun.c */
     bool quotient;              /* it may be quoted as "1.3 times"; of one that has a noun */
-    const double *rivals;       /* what the same formula gives of other runs */
-    int rivals_count;
+    const double *rivals;       /* what the same formula gives of each other run, or NaN; NULL: of none */
     bool printed;               /* one of many in a table: it counts only as it is rounded there */
 };
 
-/* Marks a sentence by the figures it may name; passed over where there are none. */
-void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n);
+/* matched.c */
+
+bool tt_exercise_is_count(const struct tt_figure *f);
+/* The number, which is x in the unit of the figure, is this one of n figures, and not as well that of the run which it
+ * has to be told from; `anyway`: it is also that one's. `noun`: what the sentence calls it. */
+bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_figure *f, const char *sentence,
+                           const struct tt_figure *all, int n, bool anyway, enum tt_nouns *noun);
+/* What the same formula gives of that run, as it was quoted. */
+bool tt_exercise_is_run_of(const struct tt_quoted *q, double x, const struct tt_figure *f, int run);
+
+/* Marks a sentence by the figures it may name; passed over where there are none. `scope` may be NULL. */
+void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, const struct tt_formula_scope *scope);
 /* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
 void tt_exercise_sentences(struct tt_marked *m);
 

@@ -9,37 +9,6 @@
 
 #include "exercises/engine/parts.h"
 
-static bool is_count(const struct tt_figure *f) { return !f->unit && f->value == trunc(f->value); }
-
-/* The value rounded to the digits that were written, in the unit that was written: 8.1 KiB of 0.007942 MiB. `x` is the
- * number in the unit of the figure. */
-static bool is_rounded(const struct tt_quoted *q, double x, double value)
-{
-    bool scaled = q->unit && x != 0; /* a k or M behind it changes no digit */
-    return scaled ? tt_exercise_rounded(q->given, q->number, value * (q->number / x))
-                  : tt_exercise_rounded(q->given, x, value);
-}
-
-/* To its digits what the same formula gives of another run. */
-static bool is_rivals(const struct tt_figure *f, const struct tt_quoted *q, double x)
-{
-    for (int i = 0; i < f->rivals_count; i++)
-        if (tt_exercise_digits(q->given) > 2 && is_rounded(q, x, fabs(f->rivals[i]))) return true;
-    return false;
-}
-
-/* As near as people quote: as it is rounded to two digits or more, or, if the number has the figure's unit or the
- * figure none, to 2 %. A count is what it is. */
-static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, double x)
-{
-    double value = fabs(f->value);
-    bool count = is_count(f), near = !f->unit || q->unit;
-    if (x == value) return true;
-    if (tt_exercise_digits(q->given) < 2 && !q->unit) return false;
-    if (tt_exercise_digits(q->given) > 1 && is_rounded(q, x, value)) return true;
-    return !f->printed && !count && near && fabs(x - value) <= 0.02 * value && !is_rivals(f, q, x);
-}
-
 /* A single digit stands in many a sentence that names no figure. */
 static bool is_bare(const char *given) { return isdigit((unsigned char)given[0]) && !given[1]; }
 
@@ -82,61 +51,6 @@ static bool has_all_of(const char *sentence, const struct tt_yaml *with)
     return true;
 }
 
-/* The other run has another figure, also as people quote it. */
-static bool tells(const struct tt_figure *f)
-{
-    return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
-}
-
-/* The number is one of what the figure is of, by the nouns beside it. */
-static bool is_its_noun(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
-{
-    if (!f->noun) return true;
-    return tt_exercise_is_of(sentence, q, f->noun) && (f->quotient || !tt_exercise_is_times(q));
-}
-
-/* A figure of the run which a sentence has to tell from the learner's, against which any number is held. One of the
- * many that need their noun is held against its own alone: by chance one of them is near most numbers. */
-static bool is_at_large(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
-{
-    return f->unlike && !f->about && is_its_noun(sentence, f, q);
-}
-
-/* The number as it was written is a figure of the run which the sentence has to tell from the learner's, whichever of
- * them. Counts are of their own kind: 2 waits are not healthy's 2 copies. */
-static bool is_of_other(const char *sentence, const struct tt_figure *f, int n, const struct tt_quoted *q)
-{
-    double as[2];
-    if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
-    for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(sentence, &f[i], q) && j < k; j++)
-            if (is_rounded(q, as[j], fabs(f[i].other))) return true;
-    return false;
-}
-
-/* The number as it was written is this figure, and not as well that of the run which it has to be told from. `anyway`:
- * it is also that one's. */
-static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double x, bool anyway)
-{
-    if (!is_figure(f, q, x)) return false;
-    if (!f->unlike) return true;
-    bool others = is_rounded(q, x, fabs(f->other));
-    return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
-}
-
-/* Nearer to a figure of the run which the sentence has to tell from the learner's than to this one, of a number that is
- * not this figure as it is rounded. */
-static bool is_nearer_other(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f,
-                            const struct tt_quoted *q, double x)
-{
-    double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
-    if (!f->unlike || is_count(f) || is_rounded(q, x, fabs(f->value))) return false;
-    for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(sentence, &all[i], q) && j < k; j++)
-            if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
-    return false;
-}
-
 /* "37 tests": what stands there is counted, and it is not what the figure counts. */
 static bool counts_another(const struct tt_figure *f, const char *behind)
 {
@@ -153,25 +67,95 @@ static bool counts_another(const struct tt_figure *f, const char *behind)
 }
 
 /* A small count, which is that of many things: it needs its noun. */
-static bool is_small_count(const struct tt_figure *f) { return f->with && is_count(f) && fabs(f->value) < 100; }
+static bool is_small_count(const struct tt_figure *f)
+{
+    return f->with && tt_exercise_is_count(f) && fabs(f->value) < 100;
+}
 
-/* The number that is this one of n figures in some unit is left in `found`. */
-static bool has_number(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f, bool bare,
-                       bool anyway, char found[40])
+/* The other run has another figure, also as people quote it. */
+static bool tells(const struct tt_figure *f)
+{
+    return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
+}
+
+/* ---- the figure that a sentence names ---- */
+
+/* A sentence, and the figures that it may name. */
+struct question {
+    const char *sentence;
+    const struct tt_figure *f;
+    int n;
+    const struct tt_formula_scope *scope;
+    bool anyway; /* one that the other run has as well */
+};
+
+/* How a number is that of a figure, from worst to best. */
+enum fit { NONE, UNNAMED, OF_ANOTHER, TURNED, NAMED };
+
+struct hit {
+    enum fit fit;
+    int words; /* of the sentence that say what it is */
+    const struct tt_figure *f;
+    char given[40], against[60]; /* the number; the run, row or word that it is not of */
+};
+
+/* Not the figure of something else by chance. */
+static bool is_precise(const struct tt_quoted *q)
+{
+    return tt_exercise_digits(q->given) > (strchr(q->given, '.') ? 1 : 2);
+}
+
+/* The first of its words is what a count is of. */
+static bool is_counted(const char *sentence, const struct tt_figure *f)
+{
+    const struct tt_yaml *y = f->with ? f->with->first : NULL;
+    return !y || !y->text || has_one_of(sentence, y->text);
+}
+
+static enum fit fit_of(const struct question *s, const struct tt_figure *f, const struct tt_quoted *q, double x,
+                       enum tt_nouns noun, struct hit *h)
+{
+    char word[24];
+    if (s->anyway && noun != TT_NOUN_OTHER) return NAMED;
+    if (noun != TT_NOUN_OWN) return is_precise(q) && !s->anyway ? UNNAMED : NONE;
+    const char *other = tt_exercise_other_run(s->sentence, q, x, f, s->scope);
+    if (!other) other = tt_exercise_other_row(s->sentence, q, f, s->f, s->n);
+    if (other) snprintf(h->against, sizeof h->against, "%s", other);
+    if (other) return OF_ANOTHER;
+    if (!tt_exercise_turned(s->sentence, q, f, word)) return NAMED;
+    snprintf(h->against, sizeof h->against, "%s", word);
+    return TURNED;
+}
+
+/* How much of what the figure is stands in the sentence. */
+static int words_of(const char *sentence, const struct tt_figure *f)
+{
+    return 2 * (f->row[0] && has_word(sentence, f->row)) +
+           ((f->noun && has_one_of(sentence, f->noun)) || (f->with && has_all_of(sentence, f->with)) ||
+            (f->about && has_one_of(sentence, f->about)));
+}
+
+static void keep_best(struct hit *best, const struct hit *h)
+{
+    if (h->fit > best->fit || (h->fit == best->fit && h->words > best->words)) *best = *h;
+}
+
+/* The numbers that are this figure in some unit. */
+static void find_numbers(const struct question *s, const struct tt_figure *f, bool bare, struct hit *best)
 {
     struct tt_quoted q;
     double as[2];
-    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
+    for (const char *at = s->sentence; tt_exercise_quoted(s->sentence, &at, &q);)
         for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare_number(&q)); i++) {
-            if (!is_its_noun(sentence, f, &q)) continue;
-            bool others = f->unlike && !is_count(f) && is_of_other(sentence, all, n, &q);
-            if (others ? !anyway || !is_figure(f, &q, as[i]) : !is_this(f, &q, as[i], anyway)) continue;
-            if (!anyway && is_nearer_other(sentence, all, n, f, &q, as[i])) continue;
+            enum tt_nouns noun;
+            struct hit h = {.f = f, .words = words_of(s->sentence, f)};
+            if (!tt_exercise_is_figure(&q, as[i], f, s->sentence, s->f, s->n, s->anyway, &noun)) continue;
             if (is_small_count(f) && !strchr(q.given, '.') && (!bare || counts_another(f, at))) continue;
-            snprintf(found, 40, "%s", q.given);
-            return true;
+            snprintf(h.given, sizeof h.given, "%s", q.given);
+            if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
+            h.fit = fit_of(s, f, &q, as[i], noun, &h);
+            keep_best(best, &h);
         }
-    return false;
 }
 
 /* "one more wait", "waits twice": a count in letters. */
@@ -182,27 +166,63 @@ static bool has_count(const char *sentence, const struct tt_figure *f)
     return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
 }
 
-static bool names_figure(const char *sentence, const struct tt_figure *all, int n, const struct tt_figure *f, bool bare,
-                         bool anyway, char found[40])
+static void find_figure(const struct question *s, const struct tt_figure *f, bool bare, struct hit *best)
 {
-    if (!anyway && !tells(f)) return false;
-    if (f->about && !has_one_of(sentence, f->about)) return false;
-    if (f->word) snprintf(found, 40, "%s", f->word);
-    if (f->word) return has_word(sentence, f->word) && (!f->with || has_all_of(sentence, f->with));
-    if (f->with) bare = has_all_of(sentence, f->with);
-    if (has_number(sentence, all, n, f, bare, anyway, found)) return true;
-    snprintf(found, 40, "%.6g", fabs(f->value));
-    return f->with && bare && has_count(sentence, f);
+    struct hit h = {.fit = NAMED, .f = f, .words = words_of(s->sentence, f)};
+    if (!s->anyway && !tells(f)) return;
+    if (f->about && !has_one_of(s->sentence, f->about)) return;
+    if (f->with) bare = has_all_of(s->sentence, f->with);
+    snprintf(h.given, sizeof h.given, "%s", f->word ? f->word : "");
+    if (f->word && has_word(s->sentence, f->word) && (!f->with || bare)) keep_best(best, &h);
+    if (f->word) return;
+    find_numbers(s, f, bare, best);
+    snprintf(h.given, sizeof h.given, "%.6g", fabs(f->value));
+    if (f->with && bare && has_count(s->sentence, f)) keep_best(best, &h);
 }
 
-/* `anyway`: one that the other run has as well. */
-static bool names_one(const char *sentence, const struct tt_figure *f, int n, bool anyway, char found[40])
+static struct hit find_best(const struct question *s)
 {
+    struct hit best = {0};
     bool bare = true; /* a bare digit counts only where the run has no other figures */
-    for (int i = 0; i < n; i++) bare &= f[i].with || f[i].about || is_bare_figure(&f[i]);
-    for (int i = 0; i < n; i++)
-        if (names_figure(sentence, f, n, &f[i], bare, anyway, found)) return true;
-    return false;
+    for (int i = 0; i < s->n; i++) bare &= s->f[i].with || s->f[i].about || is_bare_figure(&s->f[i]);
+    for (int i = 0; i < s->n; i++) find_figure(s, &s->f[i], bare, &best);
+    return best;
+}
+
+/* ---- what is said of it ---- */
+
+/* "28.1 is taken for the MFU of wide": what the check knows, whatever the sentence calls it. */
+static void say_what(const struct hit *h, struct tt_text *out)
+{
+    const struct tt_figure *f = h->f;
+    const char *name = f->name ? f->name : f->from ? f->from : "a figure of your runs", *row = strstr(name, "{row}");
+    tt_text_printf(out, "%s is taken for %.*s%s%s", h->given, (int)(row ? (size_t)(row - name) : strlen(name)), name,
+                   row ? f->row : "", row ? row + 5 : "");
+}
+
+/* A figure of the run, and words beside it that say something else. */
+static void say_against(const struct hit *h, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    say_what(h, &text);
+    if (h->fit == UNNAMED)
+        tt_text_puts(&text, ", and the sentence does not say it of that: name what the figure is of");
+    else if (h->fit == OF_ANOTHER)
+        tt_text_printf(&text, ", and the sentence says it of %s", h->against);
+    else
+        tt_text_printf(&text, ": in your runs that is the opposite of \"%s\"", h->against);
+    tt_exercise_because(m, TT_MARK_UNKNOWN, text.s);
+    tt_text_free(&text);
+}
+
+static void say_named(const struct hit *h, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    tt_exercise_because(m, TT_MARK_RIGHT, "");
+    say_what(h, &text);
+    snprintf(m->means, sizeof m->means, "%s. Whether the sentence says it of that, and whether the reason holds, this "
+                                        "check cannot tell.", text.s);
+    tt_text_free(&text);
 }
 
 /* One that a sentence may name, best one with more than a digit; NULL: there is none. */
@@ -225,6 +245,8 @@ static void show_example(struct tt_mark *m, const struct tt_figure *f)
     for (const struct tt_yaml *y = f->with ? f->with->first : NULL; y && (size_t)n < sizeof m->right; y = y->next)
         if (y->text)
             n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
+    if (f->noun && (size_t)n < sizeof m->right)
+        snprintf(m->right + n, sizeof m->right - (size_t)n, " and the word %.*s", (int)strcspn(f->noun, "|"), f->noun);
 }
 
 static bool has_figures(const char *sentence)
@@ -238,14 +260,11 @@ static bool has_figures(const char *sentence)
 /* Figures that the check does not look for may well be the run's, and are not called anything else. */
 static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
 {
-    char reason[300], found[40];
+    char reason[300];
     const char *from = NULL, *none = has_figures(m->given) ? "it names none of the figures that this question is about"
                                                             : "it names no figure of your run";
     for (int i = 0; i < n && !from; i++) from = f[i].from;
-    if (f->unlike && names_one(m->given, f, n, true, found))
-        snprintf(reason, sizeof reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
-                 found, f->unlike);
-    else if (f->unlike)
+    if (f->unlike)
         snprintf(reason, sizeof reason, "%s: those that tell your run from %.60s", none, f->unlike);
     else
         snprintf(reason, sizeof reason, "%s: say which one led you there%s%.60s", none, from ? ", such as your " : "",
@@ -253,10 +272,27 @@ static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
 }
 
-void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
+static void judge(struct tt_mark *m, struct question s)
+{
+    struct hit best = find_best(&s), also = {0};
+    s.anyway = true;
+    if (best.fit != NAMED && s.f->unlike) also = find_best(&s);
+    if (best.fit == NAMED) {
+        say_named(&best, m);
+    } else if (also.fit == NAMED) {
+        m->kind = TT_MARK_UNKNOWN;
+        snprintf(m->reason, sizeof m->reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
+                 also.given, s.f->unlike);
+    } else if (best.fit != NONE) {
+        say_against(&best, m);
+    } else {
+        say_which(m, s.f, s.n);
+    }
+}
+
+void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, const struct tt_formula_scope *scope)
 {
     bool letters = false;
-    char found[40];
     const struct tt_figure *one = example(f, n);
     if (!one) {
         tt_exercise_because(m, TT_MARK_PASSED, n ? "no figure of the profile tells the two runs apart"
@@ -266,14 +302,10 @@ void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
     show_example(m, one);
     if (!m->given[0]) return;
     for (const char *s = m->given; *s; s++) letters |= isalpha((unsigned char)*s) && isspace((unsigned char)s[1]);
-    if (!letters)
+    if (letters)
+        judge(m, (struct question){.sentence = m->given, .f = f, .n = n, .scope = scope});
+    else
         tt_exercise_because(m, TT_MARK_UNKNOWN, "write a whole sentence: the figure, and what it says");
-    else if (names_one(m->given, f, n, false, found)) {
-        tt_exercise_because(m, TT_MARK_RIGHT, "");
-        snprintf(m->means, sizeof m->means, "%s is a figure of your runs; whether the reason holds, this check cannot "
-                                            "tell.", found);
-    } else
-        say_which(m, f, n);
 }
 
 void tt_exercise_sentences(struct tt_marked *m)
@@ -296,6 +328,6 @@ void tt_exercise_sentences(struct tt_marked *m)
         if (!n && refused)
             tt_exercise_because(&m->marks[i], TT_MARK_REFUSED, "it needs a figure of a run, and there is none");
         else
-            tt_exercise_sentence(&m->marks[i], f, n);
+            tt_exercise_sentence(&m->marks[i], f, n, NULL);
     }
 }

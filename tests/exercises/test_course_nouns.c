@@ -60,7 +60,8 @@ static void evidence_is_a_batch(void)
         {"The batch is 1 instead of 32", true}, {"32 accumulations instead of 1", true},
         {"The products of the batch have 64 rows instead of 2048", true}, {"The batch is 32", false},
         {"The products have 2048 rows", false}, {"The speed-up is 4.27 here", false}, {"The rate is 4.27", false},
-        {"The price is 2.75 dollars", false}, {"The loss of a batch is 4.27", true}, {"It begins at 4.27", true},
+        {"The price is 2.75 dollars", false}, {"The loss of a batch is 4.27", true}, {"It begins at 4.27", false},
+        {"The wealth of nations is 4.27", false},
         {"The norm of the gradients is 2.75", true}};
     struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.1, 5e7, 12, 1);
     struct tt_json *sample = tt_json_get(patient, "samples")->first;
@@ -69,8 +70,25 @@ static void evidence_is_a_batch(void)
     check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
 }
 
+/* Which way round the patient differs, its quotients, and the part of a phase, as people say them. */
+static void evidence_has_a_direction(void)
+{
+    static const struct said cases[] = {
+        {"It takes 267 ms less than that of healthy", false}, {"The step is 3.67 times as fast as healthy", false},
+        {"The step is 3.67 times as long", true}, {"healthy takes 267 ms less", true},
+        {"It takes 7.95 KiB less memory", false}, {"It takes 7.95 KiB more memory", true},
+        {"73 % of the step are in the phase other", true}, {"73 % of the answers are right", false},
+        {"tt compare says 0.27x", true}, {"The speed-up is 0.27x", true}, {"It is 0.27 dollars", false},
+        {"The norm of the gradients is 1.30 times as large", true}, {"The norm is 1.30 times smaller", false},
+        {"The memory is 1.30 times as large", false}};
+    struct tt_json *healthy = run_of(0, 0.1, 5e7, 12, 32), *patient = run_of(0, 0.367, 5e7 + 8141, 1028, 32);
+    ((struct tt_json *)tt_json_get(tt_json_get(patient, "step"), "grad_norm"))->number = 10.01;
+    check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
+}
+
 int main(void)
 {
+    TEST(evidence_has_a_direction);
     TEST(evidence_is_a_batch);
     TEST(evidence_is_any_speed);
     TEST(no_speed_of_a_busy_run_is_evidence);

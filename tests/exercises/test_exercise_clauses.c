@@ -1,0 +1,85 @@
+/* The judging of sentences by the words around a number: of which run it is said, of which row, and which way round. */
+#include "tests/exercises/runs_fixture.h"
+
+struct said {
+    const char *sentence, *says; /* NULL: it is right */
+};
+
+static void check_said(const char *rows, const struct said *cases, size_t n)
+{
+    struct tt_yaml *names = yaml(rows);
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    struct tt_mark m;
+    for (size_t i = 0; i < n; i++) {
+        enum tt_mark_kind kind = judge(q, cases[i].sentence, &m);
+        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
+              "%s: %s%s", cases[i].sentence, m.reason, m.means);
+    }
+    tt_yaml_free(names);
+}
+
+/* A figure of one run that is said of another; plain words that happen to be the names of runs are none. */
+static void a_figure_is_of_its_run(void)
+{
+    static const char other[] = "250 is taken for the step of slow, and the sentence says it of fast";
+    static const struct said cases[] = {
+        {"The step of slow takes 250 ms", NULL}, {"The step of fast takes 250 ms", other},
+        {"fast takes 250 ms", other}, {"In fast it is 250 ms", other}, {"fast's step is 250 ms", other},
+        {"The step takes 250 ms, that of fast less", NULL}, {"slow takes 250 ms and fast 100 ms", NULL},
+        {"250 ms instead of the 100 of fast", NULL}, {"It is not as fast: 250 ms", NULL},
+        {"A fast step is not one of 250 ms", NULL}, {"The step is as long as that of fast: 250 ms", NULL}};
+    check_said("- 1000 * slow:step.seconds in ms as the step of slow\n", cases, sizeof cases / sizeof *cases);
+}
+
+static void a_figure_is_of_its_row(void)
+{
+    static const struct said cases[] = {
+        {"ffn takes 50 % of it", NULL}, {"norm takes 50 % of it", "the share of ffn, and the sentence says it of norm"},
+        {"norm takes 20 % of it, ffn more", NULL}, {"Half of it, 50 %, is there", NULL},
+        {"rope and norm take 20 %", NULL}};
+    check_said("- groups.share in parts as the share of {row}\n", cases, sizeof cases / sizeof *cases);
+}
+
+/* What is more is not fewer, and what is twice as fast is not twice as long, from whichever side it is said. */
+static void a_change_has_a_direction(void)
+{
+    static const char opposite[] = "in your runs that is the opposite of";
+    static const struct said kernels[] = {
+        {"It has 20 fewer kernels", NULL}, {"It has 20 more kernels", opposite}, {"slow has 20 kernels more", NULL},
+        {"There are 20 kernels of difference", NULL}, {"It has no more than 20 kernels less", NULL},
+        {"The rest is larger, and 20 kernels are gone", NULL}};
+    static const struct said times[] = {
+        {"It is 2.5 times as fast", NULL}, {"It is 2.5 times faster", NULL}, {"It is 2.5 times slower", opposite},
+        {"It takes 2.5 times as long", opposite}, {"slow is 2.5 times slower than fast", NULL},
+        {"It is not 2.5 times slower", NULL}};
+    static const struct said parts[] = {
+        {"It takes 60 % less time", NULL}, {"It takes 60 % more time", opposite}, {"It is 60 % slower", opposite}};
+    check_said("- is: fast:step.kernels - slow:step.kernels as the kernels of fast minus those of slow\n"
+               "  with: [kernel|kernels]\n  change: more than slow\n", kernels, sizeof kernels / sizeof *kernels);
+    check_said("- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+               "  change: times faster than slow\n", times, sizeof times / sizeof *times);
+    check_said("- is: 100 * (fast:step.seconds / slow:step.seconds - 1) in % as the step of fast over that of slow\n"
+               "  change: longer than slow\n", parts, sizeof parts / sizeof *parts);
+}
+
+/* A number without what it is of is no evidence, and the reply says what it is. */
+static void a_figure_needs_its_noun(void)
+{
+    static const struct said cases[] = {
+        {"The loss is 0.25 now", NULL}, {"The price is 0.25 dollars", "0.25 is taken for the loss of slow, and the"},
+        {"It ends at 0.25", "name what the figure is of"}, {"The memory is 0.25", "name what the figure is of"},
+        {"The memory of the loss is 0.25", NULL}, {"It took 0.26 years", "none of the figures"}};
+    check_said("- is: slow:step.seconds as the loss of slow\n  noun: loss|losses\n", cases,
+               sizeof cases / sizeof *cases);
+}
+
+int main(void)
+{
+    open_runs();
+    TEST(a_figure_is_of_its_run);
+    TEST(a_figure_is_of_its_row);
+    TEST(a_change_has_a_direction);
+    TEST(a_figure_needs_its_noun);
+    close_runs();
+    return test_end();
+}
