@@ -9,7 +9,7 @@
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 #include "profiling/bound.h"
-#include "profiling/control.h"
+#include "profiling/speedup.h"
 
 static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
 {
@@ -100,12 +100,17 @@ static bool range_of_steps(const struct tt_json *above, const struct tt_json *be
     return isfinite(out->low) && isfinite(out->high);
 }
 
-/* It holds the quotient of the medians, and what runs differ by however little their steps do. */
-static bool range_of(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
+static double quotient_of(const struct tt_json *above, const struct tt_json *below)
 {
-    double x = tt_json_number(tt_json_get(above, "step"), "seconds",
-                              NAN) / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
-    double differ = hypot(tt_runs_differ(backend_of(above)), tt_runs_differ(backend_of(below)));
+    double seconds = tt_json_number(tt_json_get(above, "step"), "seconds", NAN);
+    return seconds / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
+}
+
+/* As tt compare has it, of runs of one build; `control`: what both have alike. */
+static bool range_of(const struct tt_json *above, const struct tt_json *below, const struct tt_control *control,
+                     double *low, double *high)
+{
+    double x = quotient_of(above, below);
     struct tt_range range;
     *low = 0, *high = 1e9;
     if (!isfinite(x) || tt_exercise_noise_of(above) >= 1 || tt_exercise_noise_of(below) >= 1) return false;
@@ -113,18 +118,15 @@ static bool range_of(const struct tt_json *above, const struct tt_json *below, d
         double noise = hypot(scatter_of(above), scatter_of(below));
         range.low = x * (1 - noise), range.high = x * (1 + noise);
     }
-    *low = fmin(range.low, x * (1 - differ));
-    *high = fmax(range.high, x * (1 + differ));
+    tt_speedup_widen(&range, x, control, true, backend_of(above), backend_of(below));
+    *low = range.low, *high = range.high;
     return true;
 }
 
-/* The same, and the quotient without what the operators changed by that both have alike. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
-    if (!range_of(above, below, low, high)) return false;
-    struct tt_control c = tt_exercise_control(above, below);
-    if (isfinite(c.times)) *low = fmin(*low, *low * c.times), *high = fmax(*high, *high * c.times);
-    return true;
+    struct tt_control control = tt_exercise_control(above, below);
+    return range_of(above, below, &control, low, high);
 }
 
 /* Two runs whose steps an answer divides. */
@@ -151,9 +153,7 @@ static bool is_busy(const struct quotient *q)
 /* What it may be off by towards 1 where its interval holds 1; else 0. */
 static double noise_of(const struct quotient *q)
 {
-    double x = tt_json_number(tt_json_get(q->above, "step"), "seconds",
-                              NAN) / tt_json_number(tt_json_get(q->below, "step"), "seconds", NAN);
-    double low, high;
+    double x = quotient_of(q->above, q->below), low, high;
     if (!tt_exercise_range(q->above, q->below, &low, &high) || low > 1 || high < 1) return 0;
     return x > 1 ? 1 - low / x : high / x - 1;
 }
@@ -263,7 +263,8 @@ enum reason { STEPS, PROGRAMS, MACHINE };
 static enum reason reason_of(const struct quotient *q, double noise)
 {
     double low, high, differ = hypot(tt_runs_differ(backend_of(q->above)), tt_runs_differ(backend_of(q->below)));
-    if (range_of(q->above, q->below, &low, &high) && (low > 1 || high < 1)) return MACHINE;
+    static const struct tt_control none = {.times = NAN};
+    if (range_of(q->above, q->below, &none, &low, &high) && (low > 1 || high < 1)) return MACHINE;
     return noise <= 1.0001 * differ ? PROGRAMS : STEPS;
 }
 

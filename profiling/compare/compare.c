@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/load.h"
+#include "profiling/speedup.h"
 
 void tt_compare_free(struct tt_comparison *c)
 {
@@ -28,17 +29,6 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
-/* What both have alike took longer, or less long: the interval then holds also what the speed-up would be without that,
- * since nobody knows whether it is the machine or the change. Where all is alike, that would hold every regression of a
- * kernel: a warning says it. */
-static void hold_against_control(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
-{
-    struct tt_control control = tt_control(&base->profile, &r->profile);
-    if (!control.moved || control.all || isnan(out->low)) return;
-    out->low = fmin(out->low, out->low * control.times);
-    out->high = fmax(out->high, out->high * control.times);
-}
-
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
     double *a, *b;
@@ -46,19 +36,14 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
     tt_status st = a && b ? tt_ratio_range(a, na, b, nb, out) : tt_no_memory("the comparison");
     free(a);
     free(b);
+    if (st) return st;
+    struct tt_control control = tt_control(&base->profile, &r->profile);
+    tt_speedup_widen(out, base->seconds / r->seconds, &control, false, base->profile.run.backend,
+                     r->profile.run.backend);
     /* Of different batches the tokens are compared, not the steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
-    if (!st && tokens > 0) out->low *= tokens, out->high *= tokens;
-    if (!st) hold_against_control(base, r, out);
-    return st;
-}
-
-/* The medians of few steps may lie outside what the pairs of them say. */
-static void include_estimate(struct tt_compared *r)
-{
-    if (isnan(r->range.low)) return;
-    r->range.low = fmin(r->range.low, r->speedup);
-    r->range.high = fmax(r->range.high, r->speedup);
+    if (tokens > 0) out->low *= tokens, out->high *= tokens;
+    return TT_OK;
 }
 
 static bool was_busy(const struct tt_compared *r) { return tt_was_busy(r->profile.run.load, r->profile.run.waited); }
@@ -76,7 +61,6 @@ static tt_status find_speedups(struct tt_comparison *c)
         if (!i) continue;
         r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
-        include_estimate(r);
         if (r != base) r->control = tt_control(&base->profile, &r->profile);
     }
     return TT_OK;

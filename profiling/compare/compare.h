@@ -17,8 +17,7 @@ struct tt_compared {
     double loss;                      /* the last */
     int base;                         /* the run it is measured against, see below */
     double speedup;                   /* against that one */
-    struct tt_range range;            /* of it, from the times of single steps; drift between runs is not in it, but
-                                       * where the control moved, the speed-up without that is */
+    struct tt_range range;            /* of it, from the times of single steps and what runs differ by, see speedup.h */
     struct tt_control control;        /* what it has alike with that one */
     bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
     bool undecided; /* one of the two ran on a busy machine, and not in turns: neither the range nor the sign holds */
@@ -50,7 +49,7 @@ struct tt_comparison {
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out);
 void tt_compare_free(struct tt_comparison *c);
 
-/* Of the speed-up of one run against another, with and without what moved the control. */
+/* Of the speed-up of one run against another. */
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out);
 
 /* What was compared does the same work in both, operator by operator, and these alone took longer or less long, so that
