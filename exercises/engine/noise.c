@@ -158,19 +158,6 @@ static double noise_of(const struct quotient *q)
     return x > 1 ? 1 - low / x : high / x - 1;
 }
 
-/* Ranks cannot be faster than one alone with the same work: a run where they are tells of the machine, not of them. */
-static void impossible_ranks(const char *name, const struct tt_json *profile, struct tt_text *out)
-{
-    const struct tt_json *rows = profile ? tt_json_get(profile, "rows") : NULL;
-    for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
-        double percent = tt_json_number(r, "efficiency_percent", NAN);
-        if (!(percent > 110)) continue;
-        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks cannot be; something else used the "
-                            "machine while one rank alone was measured. Its figures say nothing about scaling: "
-                            "measure it again\n", name, percent, tt_json_number(r, "ranks", 0));
-    }
-}
-
 /* Each run that was measured on a busy machine. */
 static void busy_runs(const struct tt_marked *m, struct tt_text *out)
 {
@@ -181,7 +168,6 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
                            m->exercise->runs[i].name, busy);
-        impossible_ranks(m->exercise->runs[i].name, profile, out);
     }
 }
 
@@ -199,28 +185,6 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
     if (n)
         tt_text_puts(out, ": the roofs were measured on a busy machine and may be too low, and MFU and roof % then too "
                           "high; tt profile --remeasure measures them again when it is quiet\n");
-}
-
-/* Ranks whose pairs of steps differ too much to tell what is hidden; of busy machines it is said above. */
-static bool hides_unknown(const struct tt_json *profile)
-{
-    const struct tt_json *rows = profile && !tt_exercise_was_busy(profile) ? tt_json_get(profile, "rows") : NULL;
-    for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
-        const struct tt_json *known = tt_json_get(r, "hidden_known");
-        if (known && !known->boolean && tt_json_number(r, "communication_ms", 0) > 0) return true;
-    }
-    return false;
-}
-
-static void unknown_hidden(const struct tt_marked *m, struct tt_text *out)
-{
-    int n = 0;
-    for (int i = 0; i < m->exercise->run_count; i++)
-        if (hides_unknown(m->runs[i].profile))
-            tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
-    if (n)
-        tt_text_puts(out, ": what is hidden is not measurable, since it may be off by more than a third of the "
-                          "communication. More steps, or another LINK, may show it\n");
 }
 
 /* Right answers of runs that something else disturbed. */
@@ -292,7 +256,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     int n = 0;
     busy_runs(m, out);
     doubtful_roofs(m, out);
-    unknown_hidden(m, out);
+    tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);
     moved_controls(m, out);
     double most = scattered_quotients(m, &why, &n, out);

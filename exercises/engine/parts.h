@@ -202,6 +202,8 @@ void tt_sheet_free(struct tt_sheet *sheet);
 /* noise.c: a line for each run of a busy machine, and one about the right answers that are speed-ups within
  * the noise of their runs; nothing where none is. */
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
+/* noise_ranks.c: the lines of runs of several ranks. */
+void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out);
 /* What the report says of a busy machine: the part of their time that threads waited, in percent, and the load. Returns
  * how many of the two there are. */
 int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2]);

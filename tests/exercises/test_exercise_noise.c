@@ -100,6 +100,35 @@ static void tells_impossible_ranks(void)
     tt_json_free(m.runs[0].profile);
 }
 
+/* One rank alone is one program in several files; of another batch, and of a busy machine, it says nothing. */
+static void tells_one_rank_that_differs(void)
+{
+    static const char rows[] = "{\"run\": {\"waited\": %g}, \"backend\": \"cpu\", \"rows\": [{\"ranks\": 1, "
+                               "\"size\": \"tiny\", \"version\": \"flash\", \"threads\": 1, \"batch_size\": %d, "
+                               "\"median_ms\": %g, \"each\": [{\"operations\": 107}]}]}";
+    static const struct {
+        double waited, ms;
+        int batch;
+        const char *says; /* of it and weak, which took 211 ms; NULL: nothing */
+    } cases[] = {{0, 467, 8, "noise: weak, slow: one rank alone is the same program in each, and took 211 to 467 ms"},
+                 {0, 190, 8, "took 190 to 211 ms"}, {0, 225, 8, NULL}, {0, 467, 4, NULL}, {0.6, 467, 8, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_exercise e = {.runs = {{.name = "weak"}, {.name = "slow"}}, .run_count = 2};
+        struct tt_marked m = {.exercise = &e};
+        struct tt_text out = {0};
+        char text[400];
+        snprintf(text, sizeof text, rows, 0.0, 8, 211.0);
+        CHECK_OK(tt_json_parse(text, strlen(text), &m.runs[0].profile));
+        snprintf(text, sizeof text, rows, cases[i].waited, cases[i].batch, cases[i].ms);
+        CHECK_OK(tt_json_parse(text, strlen(text), &m.runs[1].profile));
+        tt_exercise_noise(&m, &out);
+        bool said = out.s && strstr(out.s, cases[i].says ? cases[i].says : "one rank alone");
+        CHECK(said == (cases[i].says != NULL), "case %zu: %s", i, out.s ? out.s : "");
+        tt_text_free(&out);
+        for (int k = 0; k < 2; k++) tt_json_free(m.runs[k].profile);
+    }
+}
+
 /* Neither busy nor a speed-up, and yet it decides nothing. */
 static void tells_what_is_not_measurable(void)
 {
@@ -191,6 +220,7 @@ int main(void)
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
+    TEST(tells_one_rank_that_differs);
     TEST(tells_what_is_not_measurable);
     TEST(tells_what_is_alike);
     return test_end();
