@@ -84,8 +84,8 @@ static void apart_alone(const struct tt_marked *m, struct tt_text *out)
     }
     if (!first || most / least - 1 <= sqrt(2) * tt_runs_differ(backend)) return;
     tt_text_printf(out, "noise: %s: one rank alone is the same program in each, and took %.4g to %.4g ms. The machine "
-                        "was not the same in all of them, and what is computed from that row (efficiency, limits) may be "
-                        "off by as much: measure them again\n", names, least, most);
+                        "was not the same in all of them, and what is computed from that row (efficiency, limits) may "
+                        "be off by as much: measure them again\n", names, least, most);
 }
 
 void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out)
