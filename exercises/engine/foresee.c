@@ -158,15 +158,17 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     char figure[32];
     bool large = fabs(measured) >= 1000 && fabs(measured) < 1e15;
     snprintf(figure, sizeof figure, large ? "%.0f" : q->kind == TT_ASK_TARGET ? "%.4g" : "%.3g", measured);
-    bool open = false;
-    if (q->kind == TT_ASK_TARGET) TT_TRY(is_open(q, scope, x[1], &open));
-    const char *how = open                     ? "within the noise of your target, so reached or missed is not decided"
-                      : q->kind == TT_ASK_TARGET
-                          ? (is_reached(m, x, measured) ? "your target is reached" : "your target is missed")
-                      : measured < x[0]        ? "below your range"
-                      : measured > x[1]        ? "above your range"
-                                               : "within your range";
-    snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
-             how);
+    bool target = q->kind == TT_ASK_TARGET, open = false, begins = false;
+    TT_TRY(is_open(q, scope, x[1], &open));
+    if (!target) TT_TRY(is_open(q, scope, x[0], &begins));
+    const char *how = target && open     ? "within the noise of your target, so reached or missed is not decided"
+                      : target           ? (is_reached(m, x, measured) ? "your target is reached"
+                                                                       : "your target is missed")
+                      : measured < x[0]  ? "below your range"
+                      : measured > x[1]  ? "above your range"
+                                         : "within your range";
+    bool end = !target && (open || begins); /* one of the range lies within the interval of what was measured */
+    snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s%s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
+             how, end ? ", but the noise of the runs leaves that open" : "");
     return TT_OK;
 }

@@ -106,11 +106,11 @@ static double quotient_of(const struct tt_json *above, const struct tt_json *bel
     return seconds / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
 }
 
-/* As tt compare has it, of runs of one build; `control`: what both have alike. */
-static bool range_of(const struct tt_json *above, const struct tt_json *below, const struct tt_control *control,
-                     double *low, double *high)
+/* As tt compare has it, of runs of one build. */
+bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
     double x = quotient_of(above, below);
+    struct tt_control control = tt_exercise_control(above, below);
     struct tt_range range;
     *low = 0, *high = 1e9;
     if (!isfinite(x) || tt_exercise_noise_of(above) >= 1 || tt_exercise_noise_of(below) >= 1) return false;
@@ -118,15 +118,9 @@ static bool range_of(const struct tt_json *above, const struct tt_json *below, c
         double noise = hypot(scatter_of(above), scatter_of(below));
         range.low = x * (1 - noise), range.high = x * (1 + noise);
     }
-    tt_speedup_widen(&range, x, control, true, backend_of(above), backend_of(below));
+    tt_speedup_widen(&range, x, &control, true, backend_of(above), backend_of(below));
     *low = range.low, *high = range.high;
     return true;
-}
-
-bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
-{
-    struct tt_control control = tt_exercise_control(above, below);
-    return range_of(above, below, &control, low, high);
 }
 
 /* Two runs whose steps an answer divides. */
@@ -223,17 +217,25 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
 /* Why an interval holds 1. */
 enum reason { STEPS, PROGRAMS, MACHINE };
 
-/* The steps scatter, two runs of one program differ by as much, or what both have alike moved. */
-static enum reason reason_of(const struct quotient *q, double noise)
+/* What the steps alone leave open towards 1. */
+static double scatter_between(const struct quotient *q)
 {
-    double low, high, differ = hypot(tt_runs_differ(backend_of(q->above)), tt_runs_differ(backend_of(q->below)));
-    static const struct tt_control none = {.times = NAN};
-    if (range_of(q->above, q->below, &none, &low, &high) && (low > 1 || high < 1)) return MACHINE;
-    return noise <= 1.0001 * differ ? PROGRAMS : STEPS;
+    double x = quotient_of(q->above, q->below);
+    struct tt_range range;
+    if (!range_of_steps(q->above, q->below, &range)) return hypot(scatter_of(q->above), scatter_of(q->below));
+    return x > 1 ? 1 - range.low / x : range.high / x - 1;
 }
 
-/* Of quiet runs; why that of the largest noise is so. */
-static double scattered_quotients(const struct tt_marked *m, enum reason *why, int *n, struct tt_text *out)
+/* The largest of the three: the steps scatter, two runs of one program differ, or what both have alike moved. */
+static enum reason reason_of(const struct quotient *q)
+{
+    double differ = hypot(tt_runs_differ(backend_of(q->above)), tt_runs_differ(backend_of(q->below)));
+    double steps = scatter_between(q), drift = tt_exercise_drift(q->above, q->below);
+    return drift > fmax(steps, differ) ? MACHINE : steps > differ ? STEPS : PROGRAMS;
+}
+
+/* Of quiet runs; the one of the largest noise is left in `worst`. */
+static double scattered_quotients(const struct tt_marked *m, struct quotient *worst, int *n, struct tt_text *out)
 {
     double most = 0;
     for (int i = 0; i < m->exercise->question_count; i++) {
@@ -245,31 +247,38 @@ static double scattered_quotients(const struct tt_marked *m, enum reason *why, i
         tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);
         if (noise <= most) continue;
         most = noise;
-        *why = reason_of(&q, noise);
+        *worst = q;
     }
     return most;
 }
 
+static void say_reason(const struct quotient *q, struct tt_text *out)
+{
+    enum reason why = reason_of(q);
+    if (why == MACHINE)
+        tt_text_puts(out, "the operators that both runs have alike changed too, so that the machine was not the same "
+                          "in both, or the change affects them. Measure each of them several times\n");
+    else if (why == PROGRAMS)
+        tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
+                            "do not change that. Measure each of them several times\n",
+                       100 * tt_runs_differ(backend_of(q->above)));
+    else
+        tt_text_puts(out, "your steps vary. Measure with STEPS=30 on a machine of your own\n");
+}
+
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
-    enum reason why = STEPS;
+    struct quotient worst = {0};
     int n = 0;
     busy_runs(m, out);
     doubtful_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);
     moved_controls(m, out);
-    double most = scattered_quotients(m, &why, &n, out);
+    double most = scattered_quotients(m, &worst, &n, out);
     if (!n) return;
     tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% towards 1 here, and %s closer to 1 than that. "
                         "The answer is right, but shows neither gain nor loss: ", 100 * most,
                    n > 1 ? "these are" : "this is");
-    if (why == MACHINE)
-        tt_text_puts(out, "the operators that both runs have alike changed by as much, so the machine was not the same "
-                          "in both. Measure each of them several times\n");
-    else if (why == PROGRAMS)
-        tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
-                            "do not change that. Measure each of them several times\n", 100 * most / sqrt(2));
-    else
-        tt_text_puts(out, "your steps vary. Measure with STEPS=30 on a machine of your own\n");
+    say_reason(&worst, out);
 }

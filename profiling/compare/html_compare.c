@@ -60,8 +60,8 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         t,
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
         "holds the truth of these runs; it is no narrower than runs of one program differ, 1.4 %% to both sides on a "
-        "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). A pale bar shows neither gain nor loss: one of "
-        "the two runs was measured on a busy machine.");
+        "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). A pale bar shows neither gain nor loss: one "
+        "of the two runs was measured on a busy machine.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 

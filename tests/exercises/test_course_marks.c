@@ -21,7 +21,12 @@ static void a_plan_may_reach_what_was_measured(void)
           TT_MARK_RIGHT && ask(&e, r, 2, "gemm_percent", "64", &m) == TT_MARK_WRONG, "64.7: a figure that is read");
     CHECK(ask(&e, r, 2, "amdahl_rest", "1.546", &m) == TT_MARK_RIGHT && strstr(m.means, "is not bound by it"), "%s",
           m.means);
-    CHECK(ask(&e, r, 2, "phase_2", "1.6 to 1.9", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 2, "phase_2", "1.6 to 1.9", &m) == TT_MARK_RIGHT && strstr(m.means, "within your range. "), "%s%s",
+          m.reason, m.means);
+    CHECK(ask(&e, r, 2, "phase_2", "1.2 to 1.5", &m) == TT_MARK_RIGHT && strstr(m.means, "above your range. "), "%s",
+          m.means);
+    CHECK(ask(&e, r, 2, "phase_2", "1.2 to 1.83", &m) == TT_MARK_RIGHT &&
+          strstr(m.means, "above your range, but the noise of the runs leaves that open. "), "%s", m.means);
     CHECK(ask(&e, r, 2, "phase_2", "1.2 to 2.6", &m) == TT_MARK_WRONG, "beyond the roof of the products");
     CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 159299", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "target_tokens", "86379 -> 250000", &m) == TT_MARK_WRONG);
@@ -101,8 +106,8 @@ static void what_is_hidden_says_how_sure_it_is(void)
     static const struct {
         double communication, hidden, noise;
         const char *known, *id, *answer, *says;
-    } cases[] = {{127, 40, 129, "false", "hides", "undecided", "take more STEPS: LINK fits, and the difference of the "
-                                                                 "two may be off by 258 ms"},
+    } cases[] = {{127, 40, 129, "false", "hides", "undecided", "take more STEPS: LINK fits the step of one rank, and "
+                                                                 "the difference of the two may be off by 258 ms"},
                  {500, 40, 129, "false", "hides", "undecided", "take another LINK (step 1)"},
                  {127, 0, 6, "true", "late_hidden", "0", "It is 0, as it should be"},
                  {127, 0, 182, "false", "late_hidden", "0", "this 0 is not measured"}};
