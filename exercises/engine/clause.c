@@ -71,18 +71,31 @@ static bool follows(const struct clause *c, const char *s, const char *words)
     return end > s && is_one_of(s, (size_t)(end - s), words);
 }
 
+enum mention { NONE, BESIDE, SUBJECT };
+
 /* Names of runs may be plain words (late, double, norm): they are runs as the subject, or behind a preposition. */
-static bool names_run(const struct clause *c, const char *name)
+static enum mention names_run(const struct clause *c, const char *name)
 {
     static const char verbs[] = "is|was|has|had|does|takes|took|needs|reaches|shows|gives|comes|moves|hides|sends|ends";
+    enum mention found = NONE;
     for (const char *s = c->begin; (s = find(c, s, name)); s++) {
         const char *behind = s + strlen(name), *before = s;
+        bool beside = strchr(name, '_') || follows(c, s, "of|in|run|for|with|by") || !strncmp(behind, "'s", 2);
         while (before > c->begin && before[-1] == ' ') before--;
-        if (strchr(name, '_') || follows(c, s, "of|in|run|for|with|by") || !strncmp(behind, "'s", 2)) return true;
         behind += strspn(behind, " ");
-        if (before == c->begin && is_one_of(behind, name_at(behind), verbs)) return true;
+        if (before == c->begin && is_one_of(behind, name_at(behind), verbs)) return SUBJECT;
+        if (beside) found = BESIDE;
     }
-    return false;
+    return found;
+}
+
+unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope)
+{
+    struct clause c = {text, text ? text + strlen(text) : text};
+    unsigned runs = 0;
+    for (int i = 0; text && i < scope->count; i++)
+        if (find(&c, c.begin, scope->runs[i].name)) runs |= 1u << i;
+    return runs;
 }
 
 static bool is_noun_of(const struct tt_figure *f, const char *name)
@@ -143,9 +156,11 @@ bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, co
     char other[24];
     struct clause c = clause_of(sentence, number);
     if (f->change == TT_CHANGE_NONE || has_one_of(&c, "not|no|never|without|nor", other)) return false;
-    if (f->than && names_run(&c, f->than)) return false; /* it says the same from the other side */
-    bool up = f->value > (f->times ? 1 : 0);
-    const char *words = up ? denied[f->change].up : denied[f->change].down;
-    if (f->times && has_one_of(&c, denied[f->change].never, word)) return true;
-    return has_one_of(&c, words, word) && !has_one_of(&c, up ? denied[f->change].down : denied[f->change].up, other);
+    enum mention base = f->than ? names_run(&c, f->than) : NONE;
+    if (base == BESIDE) return false; /* of which run it speaks is open */
+    bool up = f->value > (f->times ? 1 : 0), turned = up != (base == SUBJECT);
+    const char *words = turned ? denied[f->change].up : denied[f->change].down;
+    const char *agrees = turned ? denied[f->change].down : denied[f->change].up;
+    if (f->times && base == NONE && has_one_of(&c, denied[f->change].never, word)) return true;
+    return has_one_of(&c, words, word) && !has_one_of(&c, agrees, other);
 }

@@ -66,7 +66,8 @@ struct tt_mark {
     double off;
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
     bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
-    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply */
+    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply. A
+                        sentence: it says a figure of another run, row or direction */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 

@@ -119,9 +119,8 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     f.unit = without_unit(is->text, formula, sizeof formula, &f.name);
     f.with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
     read_change(text_of(y, "change"), &f);
-    scope->touched = 0;
+    f.runs = tt_exercise_named_runs(f.name, scope);
     TT_TRY(tt_formula(formula, scope, v));
-    f.runs = scope->touched;
     if (v->kind == TT_FORMULA_WORD && v->word[0])
         add(all, (struct tt_figure){.word = v->word, .with = f.with, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;

@@ -253,7 +253,6 @@ static tt_status two_runs(struct tt_formula_parser *p, const char *name, const v
             if (!strcmp(p->scope->runs[j].name, args[i].word)) run = &p->scope->runs[j];
         if (!run) return tt_formula_error(p, "%s needs two runs: %s('baseline', 'fused')", name, name);
         p->scope->used = true;
-        p->scope->touched |= 1u << (run - p->scope->runs);
         out[i] = run->profile;
         if (!run->profile) {
             p->scope->lacking = run->name;

@@ -215,7 +215,6 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key)))
         return tt_formula_error(p, "a path is missing after the run");
     p->scope->used = true;
-    p->scope->touched |= 1u << (run - p->scope->runs);
     if (!run->profile) p->scope->lacking = run->name;
     struct place at = {.node = run->profile};
     tt_status st = descend(p, &at, key);

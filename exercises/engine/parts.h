@@ -95,6 +95,8 @@ struct tt_figure;
 
 /* clause.c: what stands beside the number in its clause. */
 
+/* The runs of the scope that the text (or NULL) names, a bit each. */
+unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope);
 /* A run of the scope that the clause names, where it names none that the figure is of; NULL: there is no such one. */
 const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *number, double x,
                                   const struct tt_figure *f, const struct tt_formula_scope *scope);
@@ -116,7 +118,7 @@ struct tt_figure {
     const char *word, *from;
     const char *name;           /* what it is, in words; {row} stands for the row */
     char row[48];               /* of a column; "": it is of none */
-    unsigned runs;              /* of the scope that it is of, a bit each; 0: not known */
+    unsigned runs;              /* of the scope that its name has, a bit each; 0: none */
     enum tt_change change;
     bool times;                 /* it is a quotient: 1 is no change */
     const char *than;           /* the run that it is changed from; NULL: not known */

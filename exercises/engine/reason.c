@@ -274,7 +274,7 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     if (!st && m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
     bool time = q->kind == TT_ASK_TEXT && q->otherwise &&
                 (tt_exercise_has_time(m->given) || tt_exercise_of_speed(m->given));
-    if (!st && time && m->kind == TT_MARK_UNKNOWN) st = say_of_time(q, scope, m);
+    if (!st && time && m->kind == TT_MARK_UNKNOWN && !m->misput) st = say_of_time(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;
     return st;

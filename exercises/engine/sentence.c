@@ -159,11 +159,20 @@ static void find_numbers(const struct question *s, const struct tt_figure *f, bo
 }
 
 /* "one more wait", "waits twice": a count in letters. */
-static bool has_count(const char *sentence, const struct tt_figure *f)
+static bool has_count(const char *sentence, const struct tt_figure *f, struct tt_quoted *out)
 {
     static const char *const counts[] = {"", "one|once|single", "two|twice", "three", "four"};
     double x = fabs(f->value);
-    return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
+    if (x != trunc(x) || x >= sizeof counts / sizeof *counts) return false;
+    for (const char *s = sentence; *s; s++) {
+        size_t n = strcspn(s, " ,.;:");
+        char word[24];
+        if ((s != sentence && s[-1] != ' ') || !n || n >= sizeof word) continue;
+        snprintf(word, sizeof word, "%.*s", (int)n, s);
+        *out = (struct tt_quoted){.begin = s, .end = s + n, .number = x};
+        if (has_one_of(word, counts[(int)x])) return true;
+    }
+    return false;
 }
 
 static void find_figure(const struct question *s, const struct tt_figure *f, bool bare, struct hit *best)
@@ -176,8 +185,11 @@ static void find_figure(const struct question *s, const struct tt_figure *f, boo
     if (f->word && has_word(s->sentence, f->word) && (!f->with || bare)) keep_best(best, &h);
     if (f->word) return;
     find_numbers(s, f, bare, best);
+    struct tt_quoted count;
+    if (!f->with || !bare || !has_count(s->sentence, f, &count)) return;
     snprintf(h.given, sizeof h.given, "%.6g", fabs(f->value));
-    if (f->with && bare && has_count(s->sentence, f)) keep_best(best, &h);
+    h.fit = fit_of(s, f, &count, count.number, TT_NOUN_OWN, &h);
+    keep_best(best, &h);
 }
 
 static struct hit find_best(const struct question *s)
@@ -212,6 +224,7 @@ static void say_against(const struct hit *h, struct tt_mark *m)
     else
         tt_text_printf(&text, ": in your runs that is the opposite of \"%s\"", h->against);
     tt_exercise_because(m, TT_MARK_UNKNOWN, text.s);
+    m->misput = h->fit != UNNAMED;
     tt_text_free(&text);
 }
 
@@ -276,7 +289,7 @@ static void judge(struct tt_mark *m, struct question s)
 {
     struct hit best = find_best(&s), also = {0};
     s.anyway = true;
-    if (best.fit != NAMED && s.f->unlike) also = find_best(&s);
+    if (best.fit < OF_ANOTHER && s.f->unlike) also = find_best(&s);
     if (best.fit == NAMED) {
         say_named(&best, m);
     } else if (also.fit == NAMED) {

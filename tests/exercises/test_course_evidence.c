@@ -19,6 +19,8 @@ static void evidence_is_what_compare_prints(void)
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         CHECK(ask(&e, r, 2, i % 2 ? "cure" : "evidence", right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
     CHECK(ask(&e, r, 2, "evidence", "it is 2 times as bad", &m) == TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 2, "evidence", "one wait fewer each step", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "the opposite of \"fewer\""), "%s%s", m.reason, m.means);
     CHECK(ask(&e, r, 2, "evidence", "The host waits 1 time a step", &m) == TT_MARK_UNKNOWN, "as healthy does");
     r[1].profile = healthy;
     CHECK(ask(&e, r, 2, "cure", right[2], &m) == TT_MARK_PASSED && strstr(m.reason, "tells the two runs apart"),

@@ -76,6 +76,8 @@ static void evidence_has_a_direction(void)
     static const struct said cases[] = {
         {"It takes 267 ms less than that of healthy", false}, {"The step is 3.67 times as fast as healthy", false},
         {"The step is 3.67 times as long", true}, {"healthy takes 267 ms less", true},
+        {"healthy takes 267 ms more", false}, {"The step of healthy is 367 ms", false}, {"It is 73 % slower", true},
+        {"It is 73 % faster", false},
         {"It takes 7.95 KiB less memory", false}, {"It takes 7.95 KiB more memory", true},
         {"73 % of the step are in the phase other", true}, {"73 % of the answers are right", false},
         {"tt compare says 0.27x", true}, {"The speed-up is 0.27x", true}, {"It is 0.27 dollars", false},

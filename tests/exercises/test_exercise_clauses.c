@@ -51,6 +51,8 @@ static void a_change_has_a_direction(void)
     static const struct said times[] = {
         {"It is 2.5 times as fast", NULL}, {"It is 2.5 times faster", NULL}, {"It is 2.5 times slower", opposite},
         {"It takes 2.5 times as long", opposite}, {"slow is 2.5 times slower than fast", NULL},
+        {"slow is 2.5 times faster than fast", opposite}, {"slow takes 2.5 times as long", NULL},
+        {"It is 2.5 times slower in the run slow", NULL},
         {"It is not 2.5 times slower", NULL}};
     static const struct said parts[] = {
         {"It takes 60 % less time", NULL}, {"It takes 60 % more time", opposite}, {"It is 60 % slower", opposite}};
