@@ -80,7 +80,7 @@ static enum mention names_run(const struct clause *c, const char *name)
     enum mention found = NONE;
     for (const char *s = c->begin; (s = find(c, s, name)); s++) {
         const char *behind = s + strlen(name), *before = s;
-        bool beside = strchr(name, '_') || follows(c, s, "of|in|run|for|with|by") || !strncmp(behind, "'s", 2);
+        bool beside = strchr(name, '_') || follows(c, s, "of|in|run|for|by") || !strncmp(behind, "'s", 2);
         while (before > c->begin && before[-1] == ' ') before--;
         behind += strspn(behind, " ");
         if (before == c->begin && is_one_of(behind, name_at(behind), verbs)) return SUBJECT;
@@ -138,29 +138,41 @@ static bool has_one_of(const struct clause *c, const char *words, char out[24])
     return false;
 }
 
-/* What each way of a change is called, and what denies it. A quotient of times is no "times as fast". */
+/* The words of either way; of times, what is longer is slower. */
 #define UP "more|larger|bigger|higher|greater|extra|additional|grew|grows|grown|rose|rises|increased|increases"
 #define DOWN "less|fewer|smaller|lower|saves|saved|saving|shrinks|shrank|fell|falls|decreased|decreases"
 #define SLOW "longer|slower"
 #define QUICK "faster|quicker|shorter"
 
-static const struct {
-    const char *up, *down, *never; /* of a value that is up or down; of a quotient whichever it is */
-} denied[] = {[TT_CHANGE_MORE] = {DOWN, UP, ""},
-              [TT_CHANGE_FEWER] = {UP, DOWN, ""},
-              [TT_CHANGE_LONGER] = {DOWN "|" QUICK, UP "|" SLOW, "fast|quick"},
-              [TT_CHANGE_FASTER] = {SLOW, QUICK, "long|slow"}};
+/* The clause has a word that denies the change, and none that says it. */
+static bool denies(const struct clause *c, const char *denied, const char *said, char word[24])
+{
+    char other[24];
+    return has_one_of(c, denied, word) && !has_one_of(c, said, other);
+}
+
+/* Of a step that is longer or not: "less" is said of the time, or of the tokens a second. */
+static bool denies_time(const struct clause *c, const struct tt_figure *f, bool longer, char word[24])
+{
+    char other[24];
+    bool speed = has_one_of(c, "token|tokens|throughput|speed|sample|samples|sequence|sequences", other);
+    bool time = f->change == TT_CHANGE_LONGER || has_one_of(c, "time|duration", other);
+    bool more = speed ? !longer : longer; /* which of the two is said of it */
+    if (denies(c, longer ? QUICK : SLOW, longer ? SLOW : QUICK, word)) return true;
+    return (speed || time) && denies(c, more ? DOWN : UP, more ? UP "|" SLOW : DOWN "|" QUICK, word);
+}
 
 bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f, char word[24])
 {
-    char other[24];
     struct clause c = clause_of(sentence, number);
-    if (f->change == TT_CHANGE_NONE || has_one_of(&c, "not|no|never|without|nor", other)) return false;
+    if (f->change == TT_CHANGE_NONE || has_one_of(&c, "not|no|never|without|nor", word)) return false;
     enum mention base = f->than ? names_run(&c, f->than) : NONE;
     if (base == BESIDE) return false; /* of which run it speaks is open */
-    bool up = f->value > (f->times ? 1 : 0), turned = up != (base == SUBJECT);
-    const char *words = turned ? denied[f->change].up : denied[f->change].down;
-    const char *agrees = turned ? denied[f->change].down : denied[f->change].up;
-    if (f->times && base == NONE && has_one_of(&c, denied[f->change].never, word)) return true;
-    return has_one_of(&c, words, word) && !has_one_of(&c, agrees, other);
+    bool longer = f->change == TT_CHANGE_LONGER, faster = f->change == TT_CHANGE_FASTER;
+    bool up = (f->value > (f->times ? 1 : 0)) != (base == SUBJECT); /* from the side of the run that it speaks of */
+    if (f->times && base == NONE && longer && has_one_of(&c, "fast|quick", word)) return true;
+    if (f->times && base == NONE && faster && has_one_of(&c, "long|slow", word)) return true;
+    if (longer || faster) return denies_time(&c, f, up == longer, word);
+    bool more = up == (f->change == TT_CHANGE_MORE);
+    return denies(&c, more ? DOWN : UP, more ? UP : DOWN, word);
 }

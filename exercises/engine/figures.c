@@ -106,6 +106,20 @@ static const char *text_of(const struct tt_yaml *y, const char *key)
     return found ? found->text : NULL;
 }
 
+/* "groups[rms_norm].share": the one row that a formula is of, "" where it is of several or none. */
+static void row_of(const char *formula, char out[48])
+{
+    char row[48];
+    out[0] = 0;
+    for (const char *s = formula; (s = strstr(s, "groups[")); s += 7) {
+        if (sscanf(s, "groups[%47[a-z_]]", row) != 1 || (out[0] && strcmp(out, row))) {
+            out[0] = 0;
+            return;
+        }
+        snprintf(out, 48, "%s", row);
+    }
+}
+
 /* One row of names: a formula, or with the words that a bare digit needs beside it. */
 static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
 {
@@ -119,6 +133,7 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     f.unit = without_unit(is->text, formula, sizeof formula, &f.name);
     f.with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
     read_change(text_of(y, "change"), &f);
+    row_of(formula, f.row);
     f.runs = tt_exercise_named_runs(f.name, scope);
     TT_TRY(tt_formula(formula, scope, v));
     if (v->kind == TT_FORMULA_WORD && v->word[0])

@@ -37,7 +37,10 @@ static void a_figure_is_of_its_row(void)
         {"ffn takes 50 % of it", NULL}, {"norm takes 50 % of it", "the share of ffn, and the sentence says it of norm"},
         {"norm takes 20 % of it, ffn more", NULL}, {"Half of it, 50 %, is there", NULL},
         {"rope and norm take 20 %", NULL}};
+    static const struct said one[] = {{"norm takes 20 % of it", NULL}, {"ffn takes 20 % of it", "says it of ffn"}};
     check_said("- groups.share in parts as the share of {row}\n", cases, sizeof cases / sizeof *cases);
+    check_said("- 100 * groups[norm].share in % as the share of norm\n- groups.share in parts as the share of {row}\n",
+               one, sizeof one / sizeof *one);
 }
 
 /* What is more is not fewer, and what is twice as fast is not twice as long, from whichever side it is said. */
@@ -54,12 +57,18 @@ static void a_change_has_a_direction(void)
         {"slow is 2.5 times faster than fast", opposite}, {"slow takes 2.5 times as long", NULL},
         {"It is 2.5 times slower in the run slow", NULL},
         {"It is not 2.5 times slower", NULL}};
+    static const struct said speed[] = {
+        {"It has 150 % more throughput", NULL}, {"It has 150 % less throughput", opposite},
+        {"It is 150 % faster", NULL}, {"It takes 150 % more time", opposite}, {"It is 150 % slower", opposite}};
     static const struct said parts[] = {
-        {"It takes 60 % less time", NULL}, {"It takes 60 % more time", opposite}, {"It is 60 % slower", opposite}};
+        {"It takes 60 % less time", NULL}, {"It has 60 % less throughput", opposite},
+        {"It takes 60 % more time", opposite}, {"It is 60 % slower", opposite}};
     check_said("- is: fast:step.kernels - slow:step.kernels as the kernels of fast minus those of slow\n"
                "  with: [kernel|kernels]\n  change: more than slow\n", kernels, sizeof kernels / sizeof *kernels);
     check_said("- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
                "  change: times faster than slow\n", times, sizeof times / sizeof *times);
+    check_said("- is: 100 * (slow:step.seconds / fast:step.seconds - 1) in % as the speed of fast over that of slow\n"
+               "  change: faster than slow\n", speed, sizeof speed / sizeof *speed);
     check_said("- is: 100 * (fast:step.seconds / slow:step.seconds - 1) in % as the step of fast over that of slow\n"
                "  change: longer than slow\n", parts, sizeof parts / sizeof *parts);
 }
