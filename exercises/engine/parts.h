@@ -142,6 +142,34 @@ bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_
 /* What the same formula gives of that run, as it was quoted. */
 bool tt_exercise_is_run_of(const struct tt_quoted *q, double x, const struct tt_figure *f, int run);
 
+/* named.c */
+
+/* A sentence, and the figures that it may name. */
+struct tt_sentence {
+    const char *sentence;
+    const struct tt_figure *f;
+    int n;
+    const struct tt_formula_scope *scope;
+    bool anyway; /* one that the other run has as well */
+};
+
+/* How a number is that of a figure, from worst to best. */
+enum tt_fit { TT_FIT_NONE, TT_FIT_UNNAMED, TT_FIT_OF_ANOTHER, TT_FIT_TURNED, TT_FIT_NAMED };
+
+/* The figure that a sentence names best. */
+struct tt_named {
+    enum tt_fit fit;
+    int words; /* of the sentence that say what it is */
+    const struct tt_figure *f;
+    char given[40], against[60]; /* the number; the run, row or word that it is not of */
+};
+
+struct tt_named tt_exercise_find_named(const struct tt_sentence *s);
+/* One of n that a sentence may name, best one with more than a digit; NULL: there is none. */
+const struct tt_figure *tt_exercise_example(const struct tt_figure *f, int n);
+/* A single digit, which stands in many a sentence that names no figure. */
+bool tt_exercise_is_bare(const char *given);
+
 /* Marks a sentence by the figures it may name; passed over where there are none. `scope` may be NULL. */
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, const struct tt_formula_scope *scope);
 /* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
