@@ -39,7 +39,16 @@ static struct tt_gemm plain(const struct build *b)
     return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
 }
 
-/* y (rows, out) = x·Wᵀ, and dx (rows, in) = dy·W. */
+/* What a small product takes of the device, all but one of `parts` parts, so that others find room beside it. In floats
+ * that was found to be slower. It is the same whether others do run then, for the same bits. */
+static int units_beside(const struct build *b, const struct tt_gemm *g, int parts)
+{
+    bool small = b->p->dtype != TT_F32 && tt_gemm_flops(g) < b->m->small_product;
+    return small ? b->m->units - b->m->units / parts : 0;
+}
+
+/* y (rows, out) = x·Wᵀ, and dx (rows, in) = dy·W. In training the update may run beside a layer's forward pass
+ * (late.c). */
 static struct tt_gemm forward_of(const struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in,
                                  int64_t out, int64_t ldy)
 {
@@ -48,6 +57,7 @@ static struct tt_gemm forward_of(const struct build *b, const void *x, const voi
     g.m = rows, g.n = out, g.k = in;
     g.lda = in, g.ldb = in, g.ldc = ldy;
     g.trans_b = true;
+    g.units = b->train && b->p->layer >= 0 ? units_beside(b, &g, 3) : 0;
     return g;
 }
 
@@ -139,8 +149,7 @@ void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, flo
     g.trans_a = true;
     g.beta = add;
     g.type_c = TT_F32;
-    /* Without the second stream too, for the same bits. In floats half of a device was found to be slower. */
-    g.beside = b->p->dtype != TT_F32 && tt_gemm_flops(&g) < b->m->small_product;
+    g.units = units_beside(b, &g, 2);
     begin_side_stream(b, tt_gemm_flops(&g));
     tt_plan_gemm(b->p, &g);
     end_side_stream(b);

@@ -13,9 +13,15 @@
  * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
 static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
 
-/* On an H200 48 of 132 are best for a small model: with fewer the update takes longer than its forward pass, with more
- * that has too few. */
-static int beside_units(int multiprocessors) { return multiprocessors > 2 ? multiprocessors * 4 / 11 : 1; }
+/* With fewer the update takes longer than the forward pass beside it, with more that has too few. On an H200, of 132, 33
+ * are best beside products that leave room for them (build.c), and 48 beside larger ones, which do not. */
+static int beside_units(const struct tt_model *m)
+{
+    const struct tt_config *c = &m->config;
+    double largest = 4.0 * (double)(c->batch_size * c->seq_len) * (double)c->hidden_dim * (double)c->ffn_dim;
+    int units = largest < m->small_product ? m->units / 4 : m->units * 4 / 11;
+    return units > 0 ? units : 1;
+}
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
@@ -49,8 +55,9 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
     m->fp8_fnuz = device->fp8_fnuz;
     m->product_epilogues = device->product_epilogues && tt_model_dtype(m) != TT_F32;
     if (device->wave_width > 1 && device->units > 0) {
+        m->units = device->units;
         m->small_product = small_product(device->units);
-        m->beside_units = beside_units(device->units);
+        m->beside_units = beside_units(m);
     }
     m->tf32 = m->tf32 && device->has[TT_TF32];
     m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];

@@ -5,8 +5,13 @@
 
 /* ---- residual + RMSNorm ---- */
 
-/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy. */
-static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 512; }
+/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy, and no more than one of eight
+ * rows, since what the parts move and the blocks hold is taken from the products beside them. */
+static int64_t norm_parts(const struct build *b)
+{
+    int64_t parts = (b->T + 7) / 8;
+    return parts < 512 ? parts : 512;
+}
 
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {

@@ -22,7 +22,8 @@ struct tt_model {
     bool tf32; /* asked for, and not fp32 on the device in its place */
     bool product_epilogues; /* the device's products may do more than store C (tt_gemm.with, .from) */
     double small_product; /* FLOPs: smaller ones may run beside others */
-    int beside_units; /* multiprocessors for the optimiser when it runs beside others; 0: all */
+    int units; /* multiprocessors of the device; 0: it is no GPU */
+    int beside_units; /* of these, for the optimiser when it runs beside others; 0: all */
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;

@@ -65,7 +65,7 @@ tt_status tt_blas_open(struct gpu *gpu)
     gpu->blas = calloc(1, sizeof *gpu->blas);
     if (!gpu->blas) return tt_no_memory("cuBLASLt");
     BLAS(gpu, cublasLtCreate(&gpu->blas->lt));
-    gpu->halves = true;
+    gpu->asks_units = true;
     gpu->fp8_rows = gpu->has[TT_PREC_FP8] && proposes_rows(gpu, TT_BF16) && proposes_rows(gpu, TT_F32);
     return TT_OK;
 }
@@ -143,11 +143,11 @@ static tt_status make_fp8(struct gpu *gpu, const struct gemm_key *k, cublasLtMat
     return set_scales(gpu, product, any, any);
 }
 
-/* Proposals are then for half of the multiprocessors. */
-static tt_status leave_half(struct gpu *gpu, cublasLtMatmulDesc_t product)
+/* Proposals are then for so many multiprocessors. */
+static tt_status take_units(struct gpu *gpu, cublasLtMatmulDesc_t product, int64_t units)
 {
-    int32_t half = gpu->units > 1 ? gpu->units / 2 : 1;
-    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &half, sizeof half));
+    int32_t most = (int32_t)units;
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &most, sizeof most));
     return TT_OK;
 }
 
@@ -158,7 +158,7 @@ static tt_status make_product(struct gpu *gpu, const struct gemm_key *k, cublasL
     BLAS(gpu, cublasLtMatmulDescCreate(out, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left));
     BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right));
-    if (k->beside) TT_TRY(leave_half(gpu, *out));
+    if (k->units) TT_TRY(take_units(gpu, *out, k->units));
     return tt_is_fp8((enum tt_dtype)k->type_a) ? make_fp8(gpu, k, *out) : TT_OK;
 }
 

@@ -62,5 +62,5 @@ bool exp_hopper(const struct exp_product *p, gpu_stream s, gpu_error *e)
                 product_map_out(&a.out, p->out, TT_BF16, p->M, p->N);
     if (!good) return false;
     a.shift = p->shift, a.sums = p->sums;
-    return product_launch<exp_shape>(a, p->M, p->N, p->K, s, e);
+    return product_launch<exp_shape>(a, p->M, p->N, p->K, 0, s, e);
 }

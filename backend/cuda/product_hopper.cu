@@ -5,19 +5,19 @@
 static bool rope(const struct tt_gemm *g, gpu_stream s, gpu_error *e)
 {
     struct rope_product p = {g->type_a, g->a, g->b, g->c, g->rope.cos, g->rope.sin, g->m, g->n, g->k, g->rope.S,
-                             g->rope.D, (g->rope.heads + g->rope.kv_heads) * g->rope.D};
+                             g->rope.D, (g->rope.heads + g->rope.kv_heads) * g->rope.D, g->units};
     return rope_hopper(&p, s, e);
 }
 
 static bool swiglu(const struct tt_gemm *g, gpu_stream s, gpu_error *e)
 {
-    struct swiglu_product p = {g->type_a, g->a, g->b, g->c, g->also, g->m, g->k, g->n / 2};
+    struct swiglu_product p = {g->type_a, g->a, g->b, g->c, g->also, g->m, g->k, g->n / 2, g->units};
     return g->n % 2 == 0 && swiglu_hopper_forward(&p, s, e);
 }
 
 static bool swiglu_backward(const struct tt_gemm *g, gpu_stream s, gpu_error *e)
 {
-    struct swiglu_product p = {g->type_a, g->a, g->b, g->also, g->c, g->m, g->k, g->n};
+    struct swiglu_product p = {g->type_a, g->a, g->b, g->also, g->c, g->m, g->k, g->n, g->units};
     return swiglu_hopper_backward(&p, s, e);
 }
 

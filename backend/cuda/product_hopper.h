@@ -277,13 +277,20 @@ static bool product_launch_as(const struct product_args &a, gpu_stream s, gpu_er
     return true;
 }
 
+static inline int64_t product_clusters(int units)
+{
+    int all = hopper_multiprocessors(), most = units > 0 && units < all ? units : all;
+    return most < HOPPER_CLUSTER ? 1 : most / HOPPER_CLUSTER;
+}
+
 /* Launches, with the maps and what else the epilogue reads in `a`; false, without a launch, if the kernel does not
  * support these sizes or this chip. */
 template <typename C>
-static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t K, gpu_stream s, gpu_error *e)
+static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t K, int units, gpu_stream s,
+                           gpu_error *e)
 {
     int64_t rows = gpu_divide_up(M, PRODUCT_ROWS * HOPPER_CLUSTER), cols = gpu_divide_up(N, C::WIDTH);
-    int64_t most = hopper_multiprocessors() / HOPPER_CLUSTER;
+    int64_t most = product_clusters(units);
     if (M > INT32_MAX - PRODUCT_ROWS * HOPPER_CLUSTER || 2 * N > INT32_MAX || rows * cols > INT32_MAX / 2) return false;
     a.M = (int)M, a.F = (int)N, a.steps = (int)(K / PRODUCT_STEP);
     a.rows = (int)rows, a.cols = (int)cols;

@@ -15,6 +15,7 @@ struct swiglu_product {
     const void *x, *w;
     void *gu, *h;
     int64_t M, K, F;
+    int units; /* as in struct tt_gemm */
 };
 
 bool swiglu_hopper_forward(const struct swiglu_product *p, gpu_stream s, gpu_error *e);
@@ -27,6 +28,7 @@ struct rope_product {
     void *qkv;
     const float *cos, *sin;
     int64_t M, N, K, S, D, turned;
+    int units;
 };
 
 bool rope_hopper(const struct rope_product *p, gpu_stream s, gpu_error *e);

@@ -74,8 +74,8 @@ template <typename T_, bool SAME> struct rope_shape {
 template <typename T>
 static bool rope_launch(const struct product_args &a, const struct rope_product *p, gpu_stream s, gpu_error *e)
 {
-    return a.D == PRODUCT_HALF ? product_launch<rope_shape<T, true>>(a, p->M, p->N, p->K, s, e)
-                               : product_launch<rope_shape<T, false>>(a, p->M, p->N, p->K, s, e);
+    return a.D == PRODUCT_HALF ? product_launch<rope_shape<T, true>>(a, p->M, p->N, p->K, p->units, s, e)
+                               : product_launch<rope_shape<T, false>>(a, p->M, p->N, p->K, p->units, s, e);
 }
 
 bool rope_hopper(const struct rope_product *p, gpu_stream s, gpu_error *e)

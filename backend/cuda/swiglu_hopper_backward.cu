@@ -9,6 +9,6 @@ bool swiglu_hopper_backward(const struct swiglu_product *p, gpu_stream s, gpu_er
                 hopper_map_rows(&a.w, p->w, p->dtype, 1, p->K, p->F / PRODUCT_HALF, PRODUCT_HALF, p->F, PRODUCT_STEP);
     if (!good) return false;
     a.gu = p->gu, a.h = p->h;
-    return p->dtype == TT_BF16 ? product_launch<swiglu_backward_shape<gpu_bf16>>(a, p->M, p->F, p->K, s, e)
-                               : product_launch<swiglu_backward_shape<gpu_half>>(a, p->M, p->F, p->K, s, e);
+    return p->dtype == TT_BF16 ? product_launch<swiglu_backward_shape<gpu_bf16>>(a, p->M, p->F, p->K, p->units, s, e)
+                               : product_launch<swiglu_backward_shape<gpu_half>>(a, p->M, p->F, p->K, p->units, s, e);
 }

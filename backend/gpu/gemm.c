@@ -108,7 +108,7 @@ static struct gemm_key key_of(const struct gpu *gpu, const struct tt_gemm *g, co
         .reads_c = reads_c,
         .with = g->with,
         .row_scales = g->row_scales,
-        .beside = g->beside && gpu->halves,
+        .units = gpu->asks_units && !g->with && g->units < gpu->units ? g->units : 0,
     };
 }
 

@@ -28,7 +28,7 @@ struct gemm_key {
     int64_t reads_c;                            /* beta is not 0 */
     int64_t with;                               /* enum tt_gemm_with */
     int64_t row_scales;
-    int64_t beside;                             /* the library is asked for half of the device */
+    int64_t units;                              /* that the library is asked for; 0: all */
 };
 
 /* An algorithm of the library, as opaque bytes; unused ones are 0. */

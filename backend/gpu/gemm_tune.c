@@ -163,12 +163,12 @@ tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct 
     char shape[400];
     struct candidates c;
     name_shape(gpu, &p->key, shape, sizeof shape);
-    if (tune != TT_TUNE_OFF && !p->key.beside && recall(gpu, p, shape)) return TT_OK;
+    if (tune != TT_TUNE_OFF && !p->key.units && recall(gpu, p, shape)) return TT_OK;
     TT_TRY(tt_gpu_gemm_propose(gpu, p, tune == TT_TUNE_FULL ? MOST : QUICK, c.found, &c.count));
     if (c.count == 0) return tt_blas_no_algorithm(gpu, shape);
     p->algorithm = c.found[0];
     /* Beside others the first proposal counts: a race, run alone, would be won by what takes most of the device. */
-    if (tune == TT_TUNE_OFF || p->key.beside || gpu_rt_capturing(call->stream->rt)) return TT_OK;
+    if (tune == TT_TUNE_OFF || p->key.units || gpu_rt_capturing(call->stream->rt)) return TT_OK;
     int best = c.count > 1 ? race(gpu, p, *call, &c) : 0;
     if (best < 0 || (p->key.with && c.count == 1)) return TT_OK; /* not a choice */
     p->algorithm = c.found[best];

@@ -50,7 +50,7 @@ struct gpu {
     bool has[TT_PRECISIONS];
     bool fp8_fnuz;              /* the chip's 8-bit numbers are FNUZ, not OCP */
     bool fp8_rows;              /* the library multiplies 8-bit factors with scales of rows; set by tt_blas_open */
-    bool halves;                /* the library can propose products for half of the device; set by tt_blas_open */
+    bool asks_units;            /* the library can propose products for a part of the device; set by tt_blas_open */
     bool tf32;                  /* fp32 matrices are multiplied in tf32 */
     bool tf32_as_fp32;          /* a request for tf32 is accepted without tf32, and gets fp32 */
     char arithmetic[60];        /* for tt info: "fp32 as tf32", "fp32 in place of tf32, ..."; or "" */

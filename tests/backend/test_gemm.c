@@ -10,7 +10,7 @@ struct shape {
     bool trans_a, trans_b;
     float alpha, beta;
     bool from; /* beta multiplies another matrix than C */
-    bool beside;
+    int units;
 };
 
 static double wanted(const struct shape *s, const struct matrix *a, const struct matrix *b, double old, int64_t bt,
@@ -69,7 +69,7 @@ static void check_shape(const struct shape *s)
         .a = a.device, .b = b.device, .c = c.device, .from = s->from ? before.device : NULL,
         .m = s->m, .n = s->n, .k = s->k, .lda = a.ld, .ldb = b.ld, .ldc = c.ld,
         .batch = s->batch, .stride_a = a.stride, .stride_b = b.stride, .stride_c = c.stride,
-        .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b, .beside = s->beside,
+        .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b, .units = s->units,
     };
     CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
     matrix_download(&c);
@@ -160,9 +160,9 @@ static void adds_another_matrix(void)
 /* Another algorithm may be chosen for them. */
 static void beside_others(void)
 {
-    check_transposes((struct shape){.m = 35, .n = 67, .k = 31, .batch = 1, .alpha = 1, .beside = true});
-    check_transposes((struct shape){.m = 96, .n = 200, .k = 130, .batch = 1, .alpha = 1, .beta = 1, .beside = true});
-    check_transposes((struct shape){.m = 130, .n = 64, .k = 515, .batch = 1, .gap = 1, .alpha = 1, .beside = true});
+    check_transposes((struct shape){.m = 35, .n = 67, .k = 31, .batch = 1, .alpha = 1, .units = 64});
+    check_transposes((struct shape){.m = 96, .n = 200, .k = 130, .batch = 1, .alpha = 1, .beta = 1, .units = 64});
+    check_transposes((struct shape){.m = 130, .n = 64, .k = 515, .batch = 1, .gap = 1, .alpha = 1, .units = 64});
 }
 
 static void empty_products(void)

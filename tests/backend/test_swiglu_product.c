@@ -38,12 +38,14 @@ static struct product product_new(enum tt_dtype type, bool backward, struct size
     return p;
 }
 
+/* Every other time by a few blocks. */
 static void product_run(struct product *p)
 {
+    static int runs;
     int64_t n = p->backward ? p->s.F : 2 * p->s.F;
     struct tt_gemm g = {.a = p->x.device, .b = p->w.device, .m = p->s.M, .n = n, .k = p->s.K, .lda = p->s.K,
                         .ldb = p->backward ? n : p->s.K, .ldc = n, .batch = 1, .alpha = 1, .trans_b = !p->backward,
-                        .type_a = p->type, .type_b = p->type, .type_c = p->type,
+                        .type_a = p->type, .type_b = p->type, .type_c = p->type, .units = runs++ % 2 * 3,
                         .c = p->backward ? p->h.device : p->gu.device,
                         .also = p->backward ? p->gu.device : p->h.device,
                         .with = p->backward ? TT_WITH_SWIGLU_BACKWARD : TT_WITH_SWIGLU};
