@@ -13,8 +13,8 @@
  * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
 static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
 
-/* With fewer the update takes longer than the forward pass beside it, with more that has too few. On an H200, of 132, 33
- * are best beside products that leave room for them (build.c), and 48 beside larger ones, which do not. */
+/* With fewer the update takes longer than the forward pass beside it, with more that has too few. On an H200, of 132,
+ * 33 are best beside products that leave room for them (build.c), and 48 beside larger ones, which do not. */
 static int beside_units(const struct tt_model *m)
 {
     const struct tt_config *c = &m->config;

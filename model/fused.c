@@ -5,8 +5,8 @@
 
 /* ---- residual + RMSNorm ---- */
 
-/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy, and no more than one of eight
- * rows, since what the parts move and the blocks hold is taken from the products beside them. */
+/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy, but none of fewer than eight
+ * rows, since what parts move and blocks hold is taken from the products beside them. */
 static int64_t norm_parts(const struct build *b)
 {
     int64_t parts = (b->T + 7) / 8;

@@ -52,7 +52,8 @@ static void product_run(struct product *p)
     const struct size *s = &p->s;
     struct tt_gemm g = {.a = p->x.device, .b = p->w.device, .c = p->qkv.device, .m = s->T, .n = p->N, .k = s->K,
                         .lda = s->K, .ldb = s->K, .ldc = p->N, .batch = 1, .alpha = 1, .trans_b = true,
-                        .type_a = p->type, .type_b = p->type, .type_c = p->type, .with = TT_WITH_ROPE, .units = runs++ % 2 * 3,
+                        .type_a = p->type, .type_b = p->type, .type_c = p->type, .units = runs++ % 2 * 3,
+                        .with = TT_WITH_ROPE,
                         .rope = {p->tables[0], p->tables[1], s->S, s->heads, s->kv_heads, s->D}};
     CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
     matrix_download(&p->qkv);
