@@ -20,6 +20,7 @@ enum { TT_PROFILE_SCHEMA = 1 };
 struct tt_profile_run {
     char created[32]; /* 2025-01-31T12:00:00Z */
     char tt[32];      /* version of the program */
+    char build[48];   /* its tt_build_id, or "" */
     char source[32];  /* "tt profile"; an importer writes the tool's name */
     char scope[400];  /* which part of a recording the figures are of; "": what tt profile measured */
     char backend[16], device[128], arch[32], library[128];

@@ -29,6 +29,13 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
+/* Kernels of one's own are no part of the build. */
+bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared *b)
+{
+    const struct tt_profile_run *x = &a->profile.run, *y = &b->profile.run;
+    return x->build[0] && strcmp(x->build, y->build) == 0 && strcmp(x->own_kernel_sha, y->own_kernel_sha) == 0;
+}
+
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
     double *a, *b;
@@ -38,8 +45,8 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
     free(b);
     if (st) return st;
     struct tt_control control = tt_control(&base->profile, &r->profile);
-    tt_speedup_widen(out, base->seconds / r->seconds, &control, false, base->profile.run.backend,
-                     r->profile.run.backend);
+    tt_speedup_widen(out, base->seconds / r->seconds, &control, tt_compare_one_build(base, r),
+                     base->profile.run.backend, r->profile.run.backend);
     /* Of different batches the tokens are compared, not the steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
     if (tokens > 0) out->low *= tokens, out->high *= tokens;
@@ -198,10 +205,14 @@ bool tt_compare_same_work(const struct tt_compared *r)
 static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     tt_text_printf(&c->warnings,
-                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long. With one "
-                   "build and the same options that is the machine, which was not the same in both; else it may be "
-                   "the kernels. Measure both again, or in turns (tt bench --against)\n",
-                   r->label, r->control.operators, base->label, r->control.times);
+                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long. %s. Measure "
+                   "both again, or in turns (tt bench --against)\n",
+                   r->label, r->control.operators, base->label, r->control.times,
+                   tt_compare_one_build(base, r)
+                       ? "Both are of one build: with the same options that is the machine, which was not the same in "
+                         "both, and the interval holds the speed-up with and without it"
+                       : "With one build and the same options that is the machine, which was not the same in both; "
+                         "else it may be the kernels");
 }
 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)

@@ -51,6 +51,9 @@ void tt_compare_free(struct tt_comparison *c);
 
 /* Of the speed-up of one run against another. */
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out);
+/* Whether both name their build and it is the same, so that what changes in all operators alike is no change of
+ * kernels. */
+bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared *b);
 
 /* What was compared does the same work in both, operator by operator, and these alone took longer or less long, so that
  * it is the machine unless the builds differ. */

@@ -55,11 +55,12 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 /* What the intervals cover: runs that were not made in turns differ by more than their steps do. */
 static void interval_line(const struct tt_comparison *c, struct tt_text *out)
 {
-    bool apart = false, busy = false;
+    bool apart = false, busy = false, builds = false;
     for (int i = 1; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         apart |= isfinite(r->range.low) && !r->in_turns && !r->undecided;
         busy |= r->undecided;
+        builds |= r->control.all && isfinite(r->control.times) && !tt_compare_one_build(&c->runs[r->base], r);
     }
     if (busy)
         tt_text_puts(out, "undecided: one of the two runs was measured on a busy machine, so that the speed-up shows "
@@ -67,9 +68,12 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
-        tt_text_puts(out, "interval of the steps of these runs, no narrower than runs of one program differ (1.4 % to "
-                          "both sides on a GPU, 8.5 % on a CPU), with and without what operators that both have alike "
-                          "changed by; tt bench --against runs them in turns\n");
+        tt_text_printf(out,
+                       "interval of the steps of these runs, no narrower than runs of one program differ (1.4 %% to "
+                       "both sides on a GPU, 8.5 %% on a CPU), with and without what operators that both have alike "
+                       "changed by%s; tt bench --against runs them in turns\n",
+                       builds ? " (but with it alone where all are alike in two builds, whose kernels may differ, or "
+                                "in profiles that do not name theirs)" : "");
 }
 
 /* What the host did in a step, of those that know. */

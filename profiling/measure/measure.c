@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/build_id.h"
 #include "core/base/load.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/trace.h"
@@ -41,6 +42,7 @@ static void fill_run(const struct tt_passes *r, struct tt_profile_run *run)
     struct tm utc;
     strftime(run->created, sizeof run->created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     snprintf(run->tt, sizeof run->tt, "%s", TT_VERSION_STRING);
+    tt_build_id(run->build, sizeof run->build);
     snprintf(run->source, sizeof run->source, "tt profile");
     snprintf(run->backend, sizeof run->backend, "%s", r->o->backend->ops->name);
     snprintf(run->device, sizeof run->device, "%s", r->before.name);

@@ -244,6 +244,39 @@ static void the_same_work_may_be_the_machine(void)
     free(c);
 }
 
+/* One build has the same kernels. */
+static void one_build_is_no_regression(void)
+{
+    struct tt_profile first = by_hand(1), again = by_hand(1.6), other = by_hand(1.6);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text text = {0};
+    snprintf(first.run.build, sizeof first.run.build, "0a1b");
+    snprintf(again.run.build, sizeof again.run.build, "0a1b");
+    snprintf(other.run.build, sizeof other.run.build, "0a1c");
+    save(&first, "first");
+    save(&again, "again");
+    save(&other, "other");
+
+    CHECK_OK(compare("first", "again", c));
+    CHECK(c->runs[1].range.low < 0.63 && c->runs[1].range.high > 1, "%g to %g", c->runs[1].range.low,
+          c->runs[1].range.high);
+    CHECK(strstr(c->warnings.s, "Both are of one build"), "%s", c->warnings.s);
+    undecided(c, "slower:5%");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "have alike changed by; tt bench"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+
+    CHECK_OK(compare("first", "other", c));
+    CHECK(c->runs[1].range.high < 1 && strstr(c->warnings.s, "else it may be the kernels"), "%s", c->warnings.s);
+    CHECK_FAILS(gate(c, "slower:5%"), "60.0 % more time");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "alike in two builds"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+    free(c);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
@@ -254,6 +287,7 @@ int main(void)
     TEST(a_busy_machine_fails_no_gate);
     TEST(what_is_alike_is_a_control);
     TEST(the_same_work_may_be_the_machine);
+    TEST(one_build_is_no_regression);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();
 }
