@@ -243,15 +243,20 @@ struct tt_rmsnorm_args {
 };
 
 /* dx = (dres ? dres : 0) + the gradient through the norm; dx may be dres. The gradient of the weight is left as `parts`
- * partial sums: partial[p,:] sums dy·x·rstd over the p-th run of ceil(rows/parts) rows. */
+ * partial sums: partial[p,:] sums dy·x·rstd over the p-th run of ceil(rows/parts) rows. With `codes`, those of dx as
+ * fp8_cast would make them of it, in both forms. */
 struct tt_rmsnorm_backward_args {
     enum tt_dtype dtype;
+    enum tt_dtype to; /* of codes */
     const void *dy, *x, *weight;
     const float *rstd;
     const void *dres; /* or NULL */
     void *dx;
     float *partial; /* (parts, cols) */
     float *amax;    /* of dx (kernels_fp8.h), or NULL */
+    const float *code_scale; /* with codes */
+    uint8_t *codes;          /* (rows, cols) or NULL */
+    uint8_t *transposed;     /* (cols, rows), with codes */
     int64_t rows, cols, parts;
 };
 

@@ -17,9 +17,9 @@ struct measured normed(const struct norm_acts *n)
 }
 
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
-                   bool first, const struct bundle *user)
+                   bool first, const struct bundle *user, int layer)
 {
-    dr->amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL;
+    residual_codes(b, dr, user, layer);
     (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, *dr, first);
 }
 
@@ -219,7 +219,7 @@ static void ffn_backward(struct build *b, struct block_acts *a, struct measured 
     bundle_dw(b, &down, &d, a->ffn.h, &a->down, b->accumulate);
     b->p->group = TT_G_GATE_UP;
     bundle_backward(b, &gate_up, &dgu, a->norm2.y, &a->gate_up, dy);
-    norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false, &out);
+    norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false, &out, b->p->layer);
 }
 
 /* Whether attention's last kernel is the one that writes the gradient of q, k and v. */
@@ -250,7 +250,7 @@ static void attention_backward(struct build *b, struct block_acts *a, struct mea
     bias_backward(b, dqkv);
     d = attention_gradient(b, &a->attn, &qkv, dqkv);
     bundle_backward(b, &qkv, &d, a->norm1.y, &a->qkv, dy);
-    norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL);
+    norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL, b->p->layer - 1);
 }
 
 /* With recomputation, what the backward pass needs is computed once more just before it: the whole block from its

@@ -48,7 +48,9 @@ struct build {
 struct measured {
     void *x;
     float *amax;        /* NULL: what writes the tensor does not take it */
-    const uint8_t *codes; /* or: made with the tensor's scale of a history; x may not be in memory */
+    uint8_t *codes;     /* or: made with the tensor's scale of a history; x may not be in memory */
+    uint8_t *transposed; /* of a gradient, with codes */
+    const float *scale;  /* the same */
     const float *rstd;  /* or: the tensor is x·rstd·weight, and not in memory */
     const void *weight;
 };
@@ -92,7 +94,7 @@ struct ffn_acts {
     void *gu;   /* (T, 2F) */
     void *silu; /* (T, F) only when in single steps */
     void *h;    /* (T, F) */
-    const uint8_t *codes; /* or these of it, forward */
+    uint8_t *codes; /* or these of it, forward */
     float *amax, *d_amax; /* of h, and of the gradient of gu, as in struct measured */
 };
 
@@ -211,6 +213,9 @@ bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down
  * has of the down projection. */
 struct output_gradient swiglu_codes_backward(struct build *b, struct ffn_acts *f, const void *dh,
                                              const struct bundle *gate_up, struct fp8_acts *kept);
+/* What a norm's backward pass is to make of the gradient of the residual stream for the bundle of a layer that
+ * multiplies it next (NULL: none does): codes besides, where a history has their scale, or the largest magnitude. */
+void residual_codes(struct build *b, struct measured *dr, const struct bundle *user, int layer);
 /* The end of a step: this step's magnitudes become a part of the history. */
 void record_scales(struct build *b);
 
@@ -318,11 +323,11 @@ void optimizer_chosen(struct build *b);
 
 /* ---- block.c: the pieces chosen by the switches ---- */
 
-/* `user` multiplies the result; of the gradient, it multiplies dr. NULL: no product does. */
+/* `user` multiplies the result; of the gradient, that of this layer multiplies dr. NULL: no product does. */
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n, const struct bundle *user);
 struct measured normed(const struct norm_acts *n);
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
-                   bool first, const struct bundle *user);
+                   bool first, const struct bundle *user, int layer);
 struct bundle down_bundle(const struct build *b);
 /* What the projections of q, k and v are still without: biases and norms of heads, where the model has them. */
 void finish_qkv(struct build *b, struct attention_acts *a);

@@ -14,8 +14,9 @@
  * scale of the forward pass serves the backward pass too.
  *
  * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
- * cast takes the magnitude of this step with it, and SwiGLU and attention write codes at once, forward and backward;
- * attention's output is in memory too, for its backward pass.
+ * cast takes the magnitude of this step with it, and SwiGLU and attention write codes at once, forward and backward,
+ * and so do norms backward; attention's output and the gradient of the residual stream are in memory too, for what
+ * comes after.
  *
  * With --fp8-scaling row, each row of a factor has a scale: a tensor has those of its rows as it is and those of its
  * columns transposed, made in one pass of their own. All factors are E4M3 then: within a row gradients need no wider
@@ -81,12 +82,17 @@ struct delayed {
     const float *scale;
     float *amax;
 };
-static struct delayed delayed(const struct build *b, const struct bundle *s, enum tt_factor f)
+static struct delayed delayed_of(const struct build *b, int layer, const struct bundle *s, enum tt_factor f)
 {
-    int64_t i = tt_scales_index(b->c, b->p->layer, s->w[0], f), n = tt_scales_count(b->c);
+    int64_t i = tt_scales_index(b->c, layer, s->w[0], f), n = tt_scales_count(b->c);
     if (!b->scales) return (struct delayed){0};
     return (struct delayed){b->scales + i * TT_FP8_APART,
                             b->scales + (TT_FP8_APART + TT_FP8_HISTORY + b->m->params.rank) * n + i};
+}
+
+static struct delayed delayed(const struct build *b, const struct bundle *s, enum tt_factor f)
+{
+    return delayed_of(b, b->p->layer, s, f);
 }
 
 void record_scales(struct build *b)
@@ -200,8 +206,8 @@ void bundle_forward(struct build *b, const struct bundle *s, struct measured x, 
 
 struct output_gradient output_gradient(struct build *b, const struct bundle *s, struct measured dy)
 {
-    struct output_gradient d = {.dy = dy.x};
-    if (!bundle_in_fp8(b, s)) return d;
+    struct output_gradient d = {dy.x, dy.codes, dy.transposed, dy.scale};
+    if (!bundle_in_fp8(b, s) || d.codes) return d;
     struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, gradients(b), AS_IT_IS | TRANSPOSED,
                            delayed(b, s, TT_FACTOR_GRADIENT));
     d.codes = f.codes, d.transposed = f.transposed, d.scale = f.scale;
@@ -316,6 +322,16 @@ struct output_gradient attention_gradient(struct build *b, const struct attentio
 {
     if (!a->d_codes) return output_gradient(b, qkv, (struct measured){.x = dqkv, .amax = a->d_amax});
     return (struct output_gradient){.codes = a->d_codes, .transposed = a->d_transposed, .scale = a->d_scale};
+}
+
+void residual_codes(struct build *b, struct measured *dr, const struct bundle *user, int layer)
+{
+    *dr = (struct measured){.x = dr->x, .amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL};
+    if (!user || !b->scales || !bundle_in_fp8(b, user) || !fused(b, TT_FUSE_NORM)) return;
+    struct delayed by = delayed_of(b, layer, user, TT_FACTOR_GRADIENT);
+    dr->amax = by.amax, dr->scale = by.scale;
+    dr->codes = bytes(b, "fp8_gradient", user->rows * user->width);
+    dr->transposed = bytes(b, "fp8_gradient", user->rows * user->width);
 }
 
 bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down)

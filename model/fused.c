@@ -1,6 +1,7 @@
 /* Fused: what the baseline does in several passes over memory, in one kernel each. The mathematics is the same. */
 #include <math.h>
 
+#include "core/base/fp8.h"
 #include "model/build.h"
 
 /* ---- residual + RMSNorm ---- */
@@ -32,8 +33,9 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
     float *partial = floats(b, "norm_partial", parts * b->C);
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd,
-           .dres = first ? NULL : dr.x, .dx = dr.x, .partial = partial, .amax = dr.amax, .rows = b->T, .cols = b->C,
-           .parts = parts);
+           .dres = first ? NULL : dr.x, .dx = dr.x, .partial = partial, .amax = dr.amax,
+           .to = tt_fp8_e5m2(b->m->fp8_fnuz), .code_scale = dr.scale, .codes = dr.codes, .transposed = dr.transposed,
+           .rows = b->T, .cols = b->C, .parts = parts);
     /* Only beside small products: from one that fills the device it would take a multiprocessor and so delay a whole
      * wave of tiles. */
     begin_side_stream(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);

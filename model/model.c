@@ -82,7 +82,7 @@ static void body_backward(struct build *b, struct block_acts *blocks, const stru
     struct measured dr = {.x = activation(b, "d_residual", b->T, b->C)};
     struct bundle top = down_bundle(b);
     b->p->phase = TT_BACKWARD;
-    norm_backward(b, dy, last, TT_W_NORM, &dr, true, &top);
+    norm_backward(b, dy, last, TT_W_NORM, &dr, true, &top, (int)b->c->num_layers - 1);
     for (int i = (int)b->c->num_layers - 1; i >= 0; i--) {
         b->p->layer = i;
         enter_layer(b, i, -1);

@@ -52,20 +52,6 @@ static struct rounding rounding_at(double spread)
                              2e-6};
 }
 
-/* They are those of x as it is stored, or of x transposed: the very codes of a cast of it. */
-static void check_codes(const struct tensor *codes, const struct tensor *x, float scale, enum tt_dtype type,
-                        bool transposed)
-{
-    for (int64_t i = 0; i < x->rows * x->cols; i++) {
-        int64_t at = transposed ? i % x->cols * x->rows + i / x->cols : i;
-        uint8_t want = tt_fp8_code((float)x->v[i], tt_fp8_inverse(scale), type);
-        if (codes->data[at] == want) continue;
-        CHECK(false, "%s [%s]: code %" PRId64 " of %a in %s is %02x, should be %02x", tt_kernel_name(kt.kernel),
-              kt.label, at, x->v[i], codes->name, codes->data[at], want);
-        return;
-    }
-}
-
 /* Two of three times with amax, every other time with codes, of which some are beyond their format. */
 static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o,
                          const struct tensor *lse)
@@ -81,7 +67,7 @@ static void launch_flash(const struct dims *d, const struct tensor *qkv, const s
            .starts = data_or_null(cut_rows(cut, d->B, d->S).starts), .B = d->B, .S = d->S, .heads = d->H,
            .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
     amax_is_of(amax, before, o);
-    if (codes) check_codes(codes, o, (float)small, code_type, false);
+    codes_are_of(codes, o, (float)small, code_type, false);
 }
 
 static void check_flash(const struct dims *d, int64_t gap, double spread)
@@ -171,9 +157,9 @@ static void launch_with_codes(struct tt_flash_backward_args a, const struct tens
     a.amax = data_or_null(amax);
     launch(TT_K_flash_backward, &a);
     amax_is_of(amax, before, dqkv);
-    if (o_codes) check_codes(o_codes, o, (float)small, code_type, true);
-    if (codes) check_codes(codes, dqkv, (float)smaller, to, false);
-    if (codes) check_codes(transposed, dqkv, (float)smaller, to, true);
+    codes_are_of(o_codes, o, (float)small, code_type, true);
+    codes_are_of(codes, dqkv, (float)smaller, to, false);
+    codes_are_of(transposed, dqkv, (float)smaller, to, true);
 }
 
 /* q, k, v, dout and what the forward made of them; then the gradients, twice. */

@@ -66,18 +66,6 @@ struct how {
     bool plain, transposed, makes_scale, takes_amax;
 };
 
-static void compare_codes(const struct tensor *t, const struct tensor *x, float scale, enum tt_dtype to, bool turned)
-{
-    for (int64_t i = 0; t && i < x->rows * x->cols; i++) {
-        int64_t r = i / x->cols, c = i % x->cols, at = turned ? c * x->rows + r : i;
-        uint8_t want = tt_fp8_code((float)x->v[i], tt_fp8_inverse(scale), to);
-        if (t->data[at] == want) continue;
-        CHECK(false, "fp8_cast [%s]: %s[%" PRId64 ",%" PRId64 "] of %a is %02x, should be %02x", kt.label, t->name, r,
-              c, x->v[i], t->data[at], want);
-        return;
-    }
-}
-
 static void check_cast(struct tensor *x, struct how how, float given_scale)
 {
     enum { PARTS = 3 };
@@ -99,8 +87,8 @@ static void check_cast(struct tensor *x, struct how how, float given_scale)
         CHECK(isnan(used) ? isnan(made->v[0]) : made->v[0] == (double)used, "[%s]: the scale is %g, not %g", kt.label,
               made->v[0], (double)used);
     amax_is_of(amax, (double)(float)before, x);
-    compare_codes(out, x, used, how.to, false);
-    compare_codes(turned, x, used, how.to, true);
+    codes_are_of(out, x, used, how.to, false);
+    codes_are_of(turned, x, used, how.to, true);
 }
 
 /* Every way at one of the formats, the next at the next shape. */
@@ -244,8 +232,8 @@ static void check_normed(int64_t rows, int64_t cols)
            .weight = w->data, .amax = (float *)amax->data, .out = out->data, .transposed = turned->data, .rows = rows,
            .cols = cols, .ldx = cols);
     amax_is_of(amax, 0, y);
-    compare_codes(out, y, (float)one, TT_E4M3, false);
-    compare_codes(turned, y, (float)one, TT_E4M3, true);
+    codes_are_of(out, y, (float)one, TT_E4M3, false);
+    codes_are_of(turned, y, (float)one, TT_E4M3, true);
 }
 
 static void normalises_on_the_way(void)
@@ -271,9 +259,9 @@ static void check_glu(int64_t rows, int64_t F, enum tt_dtype to)
            .h_scale = (float *)given_h->data, .new_scale = (float *)scale->data, .dgu = out->data,
            .dgu_transposed = turned->data, .h_transposed = h8->data, .rows = rows, .F = F);
     CHECK(scale->v[0] == (double)tt_fp8_scale((float)amax->v[0], to), "[%s]: the scale is %g", kt.label, scale->v[0]);
-    compare_codes(out, dgu, (float)scale->v[0], to, false);
-    compare_codes(turned, dgu, (float)scale->v[0], to, true);
-    compare_codes(h8, h, (float)h_scale, to_h, true);
+    codes_are_of(out, dgu, (float)scale->v[0], to, false);
+    codes_are_of(turned, dgu, (float)scale->v[0], to, true);
+    codes_are_of(h8, h, (float)h_scale, to_h, true);
 }
 
 /* With given scales, forward and backward; the largest magnitudes are taken on the way. */
@@ -292,16 +280,16 @@ static void check_glu_by_scale(int64_t rows, int64_t F, enum tt_dtype to)
     LAUNCH(swiglu, .gu = gu->data, .h = h_there->data, .rows = rows, .F = F);
     LAUNCH(fp8_swiglu, .to = to_h, .gu = gu->data, .scale = (float *)h_scale->data, .amax = (float *)most_h->data,
            .h = plain->data, .rows = rows, .F = F);
-    compare_codes(plain, h_there, (float)h_one, to_h, false);
+    codes_are_of(plain, h_there, (float)h_one, to_h, false);
     amax_is_of(most_h, 0, h_there);
     if (rows % 16 || F % 16) return;
     LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .h = h->data, .rows = rows, .F = F);
     LAUNCH(fp8_swiglu_backward, .to = to, .gu = gu->data, .dh = dh->data, .scale = (float *)scale->data,
            .amax = (float *)most->data, .h_scale = (float *)h_scale->data, .dgu = out->data,
            .dgu_transposed = turned->data, .h_transposed = h8->data, .rows = rows, .F = F);
-    compare_codes(out, dgu, (float)one, to, false);
-    compare_codes(turned, dgu, (float)one, to, true);
-    compare_codes(h8, h, (float)h_one, to_h, true);
+    codes_are_of(out, dgu, (float)one, to, false);
+    codes_are_of(turned, dgu, (float)one, to, true);
+    codes_are_of(h8, h, (float)h_one, to_h, true);
     amax_is_of(most, 0, dgu);
 }
 

@@ -129,6 +129,26 @@ static void normalises_extremes(void)
 /* ---- backward ---- */
 
 enum residual { NO_DRES, DRES_APART, DRES_IS_DX };
+static enum tt_dtype code_type = TT_E5M2;
+static bool in_codes;
+
+/* With codes every other time at least; some are beyond their format. */
+static void launch_backward(struct tt_rmsnorm_backward_args a, const struct tensor *dx)
+{
+    static int calls;
+    const double small = 0x1p-16;
+    struct tensor *codes = NULL, *transposed = NULL;
+    if (in_codes || calls++ % 2) {
+        codes = new_tensor("codes", BYTES, dx->rows, dx->cols, 0);
+        transposed = new_tensor("transposed", BYTES, dx->cols, dx->rows, 0);
+        a.to = code_type, a.codes = codes->data, a.transposed = transposed->data;
+        a.code_scale = (float *)given("code_scale", TT_F32, 1, 1, 0, &small)->data;
+    }
+    a.dtype = kt.dtype;
+    launch(TT_K_rmsnorm_backward, &a);
+    codes_are_of(codes, dx, (float)small, code_type, false);
+    codes_are_of(transposed, dx, (float)small, code_type, true);
+}
 
 static void check_rmsnorm_backward(int64_t rows, int64_t cols, int64_t parts, enum residual residual)
 {
@@ -152,9 +172,10 @@ static void check_rmsnorm_backward(int64_t rows, int64_t cols, int64_t parts, en
         terms = fmax(terms, fabs(dy->v[i] * weight->v[i % cols] * rstd->v[i / cols]));
     struct tensor *amax = new_amax();
     double before = amax ? amax->v[0] : 0;
-    LAUNCH(rmsnorm_backward, .dy = dy->data, .x = x->data, .weight = weight->data, .rstd = (float *)rstd->data,
-           .dres = data_or_null(dres), .dx = dx->data, .partial = (float *)partial->data,
-           .amax = data_or_null(amax), .rows = rows, .cols = cols, .parts = parts);
+    struct tt_rmsnorm_backward_args a = {.dy = dy->data, .x = x->data, .weight = weight->data, .dx = dx->data};
+    a.rstd = (float *)rstd->data, a.dres = data_or_null(dres), a.partial = (float *)partial->data;
+    a.amax = data_or_null(amax), a.rows = rows, a.cols = cols, a.parts = parts;
+    launch_backward(a, dx);
     close_to(dx, want, 2e-6, 1e-6 * terms);
     amax_is_of(amax, before, dx);
     close_to(partial, want_partial, 2e-6, 1e-5);
@@ -173,6 +194,23 @@ static void goes_back(void)
     for_row_widths(rmsnorm_backward);
     check_rmsnorm_backward(5, 7, 64, NO_DRES);
     check_rmsnorm_backward(130, 65, 64, DRES_IS_DX);
+}
+
+/* Of as many rows as products of codes want: in runs of whole chunks and in others, the last one shorter, of teams of
+ * all sizes. */
+static void goes_back_in_codes(void)
+{
+    static const int64_t runs[][2] = {{16, 1}, {32, 1}, {48, 1}, {64, 1}, {64, 2}, {96, 1}, {96, 2}, {128, 1}};
+    in_codes = true;
+    for EACH (cols, 272, 512, 768, 2048)
+        for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+            code_type = i % 2 ? TT_E5M2_FNUZ : TT_E5M2;
+            if (kt.dtype == TT_BF16 || *cols == 272) check_rmsnorm_backward(runs[i][0], *cols, runs[i][1], DRES_IS_DX);
+        }
+    code_type = TT_E5M2;
+    if (kt.dtype == TT_BF16) check_rmsnorm_backward(2080, 272, 33, DRES_IS_DX);
+    for EACH (cols, 256, 512, 2064) check_rmsnorm_backward(64, *cols, 1, NO_DRES);
+    in_codes = false;
 }
 
 static void check_reduce_parts(int64_t parts, int64_t cols, bool accumulate)
@@ -365,6 +403,7 @@ int main(void)
     TEST_TYPES(normalises);
     TEST(normalises_extremes);
     TEST_TYPES(goes_back);
+    TEST_TYPES(goes_back_in_codes);
     TEST_TYPES(normalises_heads);
     TEST(reduces_parts);
     TEST(takes_roots);

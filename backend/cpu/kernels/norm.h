@@ -77,6 +77,10 @@ static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsn
         for (int64_t r = p * run; r < end; r++) rmsnorm_backward_row(a, r, dweight);
     }
     raise_amax(team, a->amax, a->dx, a->rows * a->cols);
+    if (!a->codes) return;
+    struct tt_fp8_cast_args cast = {.to = a->to, .x = a->dx, .scale = a->code_scale, .out = a->codes,
+                                    .transposed = a->transposed, .rows = a->rows, .cols = a->cols, .ldx = a->cols};
+    k_fp8_cast(team, &cast);
 }
 
 /* ---- of each head ---- */

@@ -5,6 +5,7 @@
 #include <float.h>
 
 #include "backend/kernel_info.h"
+#include "core/base/fp8.h"
 #include "tests/backend/kernels/tensor.h"
 
 /* Errors are not all as large as the worst: of the tolerance, their norm may have this share. */
@@ -112,6 +113,20 @@ static inline void amax_is_of(const struct tensor *amax, double before, const st
     double want = largest(x, before);
     CHECK(isnan(want) ? isnan(amax->v[0]) : amax->v[0] == want, "%s [%s]: the largest of %s is %.9g, should be %.9g",
           tt_kernel_name(kt.kernel), kt.label, x->name, amax->v[0], want);
+}
+
+/* The very codes of a cast of x as it is stored, or of x transposed. */
+static inline void codes_are_of(const struct tensor *codes, const struct tensor *x, float scale, enum tt_dtype type,
+                                bool transposed)
+{
+    for (int64_t i = 0; codes && i < x->rows * x->cols; i++) {
+        int64_t at = transposed ? i % x->cols * x->rows + i / x->cols : i;
+        uint8_t want = tt_fp8_code((float)x->v[i], tt_fp8_inverse(scale), type);
+        if (codes->data[at] == want) continue;
+        CHECK(false, "%s [%s]: code %" PRId64 " of %a in %s is %02x, should be %02x", tt_kernel_name(kt.kernel),
+              kt.label, at, x->v[i], codes->name, codes->data[at], want);
+        return;
+    }
 }
 
 /* ---- finite differences, of the references themselves ---- */
