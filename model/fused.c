@@ -14,6 +14,13 @@ static int64_t norm_parts(const struct build *b)
     return parts < 512 ? parts : 512;
 }
 
+/* With codes, of runs of 32 rows, which a kernel can make them of on the way. */
+static int64_t norm_parts_of_codes(const struct build *b)
+{
+    int64_t runs = (b->T + 31) / 32, each = (runs + 511) / 512;
+    return (runs + each - 1) / each;
+}
+
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
     void *sum = r->delta ? activation(b, "residual", b->T, b->C) : NULL;
@@ -29,7 +36,7 @@ void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct no
 void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w,
                          struct measured dr, bool first)
 {
-    int64_t parts = norm_parts(b);
+    int64_t parts = dr.codes ? norm_parts_of_codes(b) : norm_parts(b);
     float *partial = floats(b, "norm_partial", parts * b->C);
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd,
