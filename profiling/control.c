@@ -2,6 +2,7 @@
 #include "profiling/control.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/load.h"
@@ -47,10 +48,40 @@ static bool has_moved(double times, const char *backend)
     return times > 1 + room || times < 1 / (1 + room);
 }
 
+/* One operator: how many times as long it took, as a logarithm, and its weight: the time that it took in either run. */
+struct ratio {
+    double log, weight;
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+    double x = ((const struct ratio *)a)->log, y = ((const struct ratio *)b)->log;
+    return (x > y) - (x < y);
+}
+
+/* Half of the weight lies to either side, so that one operator that took ten times as long moves nothing by itself;
+ * of the runs the other way round it is the inverse. */
+static double median_of(struct ratio *r, int n)
+{
+    double all = 0, sum = 0;
+    qsort(r, (size_t)n, sizeof *r, by_ratio);
+    for (int i = 0; i < n; i++) all += r[i].weight;
+    for (int i = 0; i < n; i++) {
+        sum += r[i].weight;
+        bool tie = i + 1 < n && fabs(sum - all / 2) <= 1e-12 * all;
+        if (tie) return exp((r[i].log + r[i + 1].log) / 2);
+        if (sum > all / 2) return exp(r[i].log);
+    }
+    return NAN;
+}
+
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b)
 {
     struct tt_control c = {.seconds = a->step.seconds, .seconds_there = b->step.seconds, .times = NAN};
+    int n = 0;
     if (!same_kernels(&a->run, &b->run)) return c;
+    struct ratio *ratios = calloc((size_t)a->operators_count + 1, sizeof *ratios);
+    if (!ratios) return c;
     for (int i = 0; i < a->operators_count; i++) {
         const struct tt_profile_row *op = &a->operators[i], *other = find_alike(op, b);
         if (!other || other_tile(op, a, b)) continue;
@@ -58,11 +89,13 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
         if (!(op->share > 0) || !(other->share > 0)) continue;
         c.share += op->share;
         c.there += other->share;
+        double here = op->share * c.seconds, there = other->share * c.seconds_there;
+        ratios[n++] = (struct ratio){log(there / here), fmin(here, there)};
     }
     c.all = c.operators == a->operators_count && c.operators == b->operators_count;
-    if (c.share < least_share || c.there < least_share) return c;
     /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
-    c.times = c.there * c.seconds_there / (c.share * c.seconds);
+    if (c.share >= least_share && c.there >= least_share) c.times = median_of(ratios, n);
+    free(ratios);
     c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend);
     return c;
 }

@@ -10,13 +10,14 @@ struct tt_control {
     double share;  /* of the first run's step, as it was timed undisturbed */
     double there;  /* of the second's */
     double seconds, seconds_there; /* these steps */
-    double times;  /* how many times as long they took in the second, by that; NaN: there is no control */
+    double times;  /* how many times as long they took in the second: the median of single operators, weighted by their
+                    * time; NaN: there is no control */
     bool moved;    /* by more than two runs of one program differ */
-    bool all;      /* nothing differs: what became slower are the kernels of another build, or it is the machine */
+    bool all;      /* nothing differs but the build, the machine or the values */
 };
 
 /* There is none where the runs differ in what makes a kernel (device, library, precision), or nearly nothing is
- * alike. Profiles do not say which build made them. */
+ * alike. Whether both are of one build is not asked here. */
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
 
 #endif

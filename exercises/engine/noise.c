@@ -196,7 +196,7 @@ static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
                             "large; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "they show" : "it shows");
 }
 
-/* Speed-ups that hold only if what both runs have alike changed by itself. */
+/* Quotients of which a part may be what both runs have alike and what changed by itself. */
 static void moved_controls(const struct tt_marked *m, struct tt_text *out)
 {
     for (int i = 0; i < m->exercise->question_count; i++) {
@@ -204,13 +204,16 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         struct quotient q;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
         struct tt_control c = right ? tt_exercise_control(q.above, q.below) : (struct tt_control){0};
-        if (!c.moved || !(noise_of(&q) > 0)) continue;
+        double low, high;
+        if (!c.moved || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
         tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
-                            "second, by their shares of the undisturbed steps (%.1f %% of %.4g ms, then %.1f %% of "
-                            "%.4g ms). Either the machine was not the same in both, or "
-                            "the change affects them too. The answer is right, but shows neither gain nor loss: "
+                            "second by the median of their time (together %.1f %% of %.4g ms, then %.1f %% of %.4g ms, "
+                            "undisturbed). Either the machine was not the same in both, or the change affects them "
+                            "too. The answer is right, but with and without that the interval is %.3g to %.3g%s: "
                             "measure both again\n", question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
-                       100 * c.there, 1e3 * c.seconds_there);
+                       100 * c.there, 1e3 * c.seconds_there, low, high,
+                       noise_of(&q) > 0 ? ", which shows neither gain nor loss"
+                                        : ", and how much of it is the change is open");
     }
 }
 

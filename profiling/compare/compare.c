@@ -69,6 +69,7 @@ static tt_status find_speedups(struct tt_comparison *c)
         r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
         if (r != base) r->control = tt_control(&base->profile, &r->profile);
+        r->one_build = tt_compare_one_build(base, r);
     }
     return TT_OK;
 }
@@ -199,20 +200,28 @@ bool tt_compare_same_work(const struct tt_compared *r)
 {
     double times = r->control.times, low = r->range.low, high = r->range.high;
     if (!r->control.all || r->in_turns || !isfinite(times)) return false;
-    return r->control.moved || ((low > 1 || high < 1) && low * times <= 1 && high * times >= 1);
+    return r->control.moved || (!r->one_build && (low > 1 || high < 1) && low * times <= 1 && high * times >= 1);
+}
+
+bool tt_compare_other_values(const struct tt_compared *r)
+{
+    return r->loss_difference > 0.01 || r->gradient_difference > 0.01;
 }
 
 static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
+    bool values = tt_compare_other_values(r);
     tt_text_printf(&c->warnings,
-                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long. %s. Measure "
-                   "both again, or in turns (tt bench --against)\n",
+                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long by the "
+                   "median of their time. %s%s. Measure both again, or in turns (tt bench --against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
-                   tt_compare_one_build(base, r)
+                   r->one_build
                        ? "Both are of one build: with the same options that is the machine, which was not the same in "
                          "both, and the interval holds the speed-up with and without it"
                        : "With one build and the same options that is the machine, which was not the same in both; "
-                         "else it may be the kernels");
+                         "else it may be the kernels",
+                   values ? ". Or it is the values: losses or gradients differ, and the same operations may take "
+                            "longer with other numbers" : "");
 }
 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
@@ -222,10 +231,10 @@ static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r
     const struct tt_control *k = &r->control;
     bool interval = !r->undecided && isfinite(r->range.low);
     tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long, "
-                   "by their shares of the undisturbed steps (%.1f %% of %.4g ms there, %.1f %% of %.4g ms here). "
-                   "Either the machine was not the same in both, or the change affects them too%s; measure both again, "
-                   "or in turns (tt bench --against)\n",
+                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
+                   "by the median of their time (together %.1f %% of %.4g ms there, %.1f %% of %.4g ms here, "
+                   "undisturbed). Either the machine was not the same in both, or the change affects them too%s; "
+                   "measure both again, or in turns (tt bench --against)\n",
                    r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
                    1e3 * k->seconds_there, interval ? ": the interval holds the speed-up with and without that" : "");
 }

@@ -19,6 +19,7 @@ struct tt_compared {
     double speedup;                   /* against that one */
     struct tt_range range;            /* of it, from the times of single steps and what runs differ by, see speedup.h */
     struct tt_control control;        /* what it has alike with that one */
+    bool one_build;                   /* with that one, so that the range holds what all operators changed by */
     bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
     bool undecided; /* one of the two ran on a busy machine, and not in turns: neither the range nor the sign holds */
     bool other_roof;                  /* its MFU is of another measured rate than that of the first */
@@ -56,8 +57,10 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
 bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared *b);
 
 /* What was compared does the same work in both, operator by operator, and these alone took longer or less long, so that
- * it is the machine unless the builds differ. */
+ * it is the machine unless the builds or the values differ. */
 bool tt_compare_same_work(const struct tt_compared *r);
+/* Their losses or gradients differ by more than rounding: other values may take other times in the same operations. */
+bool tt_compare_other_values(const struct tt_compared *r);
 
 /* The runs of one path to those there are; for tt_compare. */
 tt_status tt_compare_add(struct tt_comparison *c, const char *path);

@@ -71,23 +71,24 @@ static tt_status undecided_by_load(const struct tt_compared *base, const struct 
 static tt_status undecided_by_control(const struct tt_compared *base, const struct tt_compared *r, double slower)
 {
     return tt_fail(TT_UNDECIDED,
-                   "%s takes %.1f %% %s time than %s, but the operators that both have alike took %.2f times as long: "
-                   "either the machine was not the same in both, or the change affects them too. Measure both again, "
-                   "or in turns (tt bench --against)",
+                   "%s takes %.1f %% %s time than %s, but the operators that both have alike took %.2f times as long "
+                   "by the median of their time: either the machine was not the same in both, or the change affects "
+                   "them too. Measure both again, or in turns (tt bench --against)",
                    r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->control.times);
 }
 
 /* No interval of single steps knows by how much two runs of one program differ. */
-static const char *drift_words(const struct tt_compared *r, double slower, char out[240])
+static const char *drift_words(const struct tt_compared *r, double slower, char out[320])
 {
     double each = tt_runs_differ(r->profile.run.backend);
     out[0] = 0;
     if (tt_compare_same_work(r))
-        snprintf(out, 240, ". All operators do the same work in both and took %.2f times as long: with one build "
-                           "and the same options that is the machine. Time them in turns (tt bench --against)",
-                 r->control.times);
+        snprintf(out, 320, ". All operators do the same work in both and took %.2f times as long by the median of "
+                           "their time: with one build and the same options that is the machine%s. Time them in turns "
+                           "(tt bench --against)", r->control.times,
+                 tt_compare_other_values(r) ? ", or other values, since losses or gradients differ" : "");
     else if (slower < 2 * each && !r->in_turns)
-        snprintf(out, 240, ". Runs of one program differ by about %.0f %% each even on a quiet %s: time them in turns "
+        snprintf(out, 320, ". Runs of one program differ by about %.0f %% each even on a quiet %s: time them in turns "
                            "(tt bench --against)", 100 * each, strcmp(r->profile.run.backend, "cpu") ? "GPU" : "CPU");
     return out;
 }
@@ -112,7 +113,7 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
     bool busy = !r->in_turns && fmin(part, own_part(&r->profile.run)) < 1;
     if (busy && 1 / (part * r->range.low) - 1 > limit) return undecided_by_load(base, r, slower);
     if (slower > limit && r->range.high < 1) {
-        char drift[240];
+        char drift[320];
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%%s", r->label, 100 * slower,
                        base->label, 100 * limit, drift_words(r, slower, drift));
     }

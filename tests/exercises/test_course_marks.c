@@ -292,9 +292,9 @@ static void a_meaning_is_within_the_noise(void)
 {
     static const struct {
         double again, doubled; /* what the steps scatter by, in s */
-        const char *percent, *times;
-    } cases[] = {{0.001, 0.02, "More steps do not make it smaller.", "That is 2 within the noise"},
-                 {0.03, 0.001, "More steps make it smaller.", "That is 2 within the noise"}};
+        const char *percent, *times, *off;
+    } cases[] = {{0.001, 0.02, "More steps do not make it smaller.", "That is 2 within the noise", "off by 9.56 %"},
+                 {0.03, 0.001, "More steps make it smaller.", "That is 2 within the noise", "off by 23.2 %"}};
     static const char format[] = "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
                                  "\"step\": {\"seconds\": %g, \"deviation\": %g, \"tokens_per_second\": %g}}";
     struct tt_exercise e;
@@ -313,6 +313,8 @@ static void a_meaning_is_within_the_noise(void)
               m.means);
         CHECK(ask(&e, r, 3, "double_times", "2.095", &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].times), "%s",
               m.means);
+        CHECK(ask(&e, r, 3, "predicted_double", "2", &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].off), "%s",
+              m.means); /* the larger noise, of again or of double */
         r[2].profile = d; /* far below 2 */
         CHECK(i || (ask(&e, r, 3, "double_times", "1.044", &m) == TT_MARK_RIGHT && strstr(m.means, "Below 2: ")), "%s",
               m.means);
