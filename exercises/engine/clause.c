@@ -138,6 +138,21 @@ static bool has_one_of(const struct clause *c, const char *words, char out[24])
     return false;
 }
 
+bool tt_exercise_clause_has(const char *sentence, const struct tt_quoted *number, const char *words)
+{
+    struct clause c = clause_of(sentence, number);
+    char word[24];
+    return has_one_of(&c, words, word);
+}
+
+/* "1.6 times the time": as long, and not as fast. */
+static bool is_times_the_time(const struct tt_quoted *number, char word[24])
+{
+    const char *behind = number->end + strspn(number->end, " ");
+    snprintf(word, 24, "times the time");
+    return !strncasecmp(behind, word, strlen(word)) && !in_name(behind[strlen(word)]);
+}
+
 /* The words of either way; of times, what is longer is slower. */
 #define UP "more|larger|bigger|higher|greater|extra|additional|grew|grows|grown|rose|rises|increased|increases"
 #define DOWN "less|fewer|smaller|lower|saves|saved|saving|shrinks|shrank|fell|falls|decreased|decreases"
@@ -171,7 +186,8 @@ bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, co
     bool longer = f->change == TT_CHANGE_LONGER, faster = f->change == TT_CHANGE_FASTER;
     bool up = (f->value > (f->times ? 1 : 0)) != (base == SUBJECT); /* from the side of the run that it speaks of */
     if (f->times && base == NONE && longer && has_one_of(&c, "fast|quick", word)) return true;
-    if (f->times && base == NONE && faster && has_one_of(&c, "long|slow", word)) return true;
+    if (f->times && base == NONE && faster && (has_one_of(&c, "long|slow", word) || is_times_the_time(number, word)))
+        return true;
     if (longer || faster) return denies_time(&c, f, up == longer, word);
     bool more = up == (f->change == TT_CHANGE_MORE);
     return denies(&c, more ? DOWN : UP, more ? UP : DOWN, word);

@@ -10,7 +10,7 @@ bool tt_exercise_is_count(const struct tt_figure *f) { return !f->unit && f->val
 
 /* The value rounded to the digits that were written, in the unit that was written: 8.1 KiB of 0.007942 MiB. `x` is the
  * number in the unit of the figure. */
-static bool is_rounded(const struct tt_quoted *q, double x, double value)
+bool tt_exercise_is_rounded(const struct tt_quoted *q, double x, double value)
 {
     bool scaled = q->unit && x != 0; /* a k or M behind it changes no digit */
     return scaled ? tt_exercise_rounded(q->given, q->number, value * (q->number / x))
@@ -21,8 +21,7 @@ static bool is_rounded(const struct tt_quoted *q, double x, double value)
 static bool is_rivals(const struct tt_figure *f, const struct tt_quoted *q, double x)
 {
     for (int i = 0; f->rivals && i < TT_EXERCISE_RUNS; i++)
-        if (isfinite(f->rivals[i]) && tt_exercise_digits(q->given) > 2 && is_rounded(q, x, fabs(f->rivals[i])))
-            return true;
+        if (tt_exercise_digits(q->given) > 2 && tt_exercise_is_run_of(q, x, f, i)) return true;
     return false;
 }
 
@@ -34,13 +33,17 @@ static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, doub
     bool count = tt_exercise_is_count(f), near = !f->unit || q->unit;
     if (x == value) return true;
     if (tt_exercise_digits(q->given) < 2 && !q->unit) return false;
-    if (tt_exercise_digits(q->given) > 1 && is_rounded(q, x, value)) return true;
+    if (tt_exercise_digits(q->given) > 1 && tt_exercise_is_rounded(q, x, value)) return true;
     return !f->printed && !count && near && fabs(x - value) <= 0.02 * value && !is_rivals(f, q, x);
 }
 
 /* By the nouns beside the number it is one of what the figure is of. */
 static enum tt_nouns noun_of(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
 {
+    bool part = !f->noun && f->name && (strstr(f->name, "share") || strstr(f->name, "roof"));
+    if (part && tt_exercise_clause_has(sentence, q, "MFU") &&
+        !tt_exercise_clause_has(sentence, q, "share|shares|roof|roofs|step|time|take|takes"))
+        return TT_NOUN_OTHER;
     if (!f->noun) return TT_NOUN_OWN;
     if (!f->quotient && tt_exercise_is_times(q)) return TT_NOUN_OTHER;
     return tt_exercise_noun(sentence, q, f->noun);
@@ -61,7 +64,7 @@ static bool is_of_other(const char *sentence, const struct tt_figure *f, int n, 
     if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
     for (int i = 0; i < n; i++)
         for (int j = 0, k = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(sentence, &f[i], q) && j < k; j++)
-            if (is_rounded(q, as[j], fabs(f[i].other))) return true;
+            if (tt_exercise_is_rounded(q, as[j], fabs(f[i].other))) return true;
     return false;
 }
 
@@ -71,7 +74,7 @@ static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double
 {
     if (!is_figure(f, q, x)) return false;
     if (!f->unlike) return true;
-    bool others = is_rounded(q, x, fabs(f->other));
+    bool others = tt_exercise_is_rounded(q, x, fabs(f->other));
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
 }
 
@@ -81,7 +84,7 @@ static bool is_nearer_other(const char *sentence, const struct tt_figure *all, i
                             const struct tt_quoted *q, double x)
 {
     double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
-    if (!f->unlike || tt_exercise_is_count(f) || is_rounded(q, x, fabs(f->value))) return false;
+    if (!f->unlike || tt_exercise_is_count(f) || tt_exercise_is_rounded(q, x, fabs(f->value))) return false;
     for (int i = 0; i < n; i++)
         for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(sentence, &all[i], q) && j < k; j++)
             if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
@@ -99,5 +102,5 @@ bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_
 
 bool tt_exercise_is_run_of(const struct tt_quoted *q, double x, const struct tt_figure *f, int run)
 {
-    return f->rivals && isfinite(f->rivals[run]) && is_rounded(q, x, fabs(f->rivals[run]));
+    return f->rivals && isfinite(f->rivals[run]) && tt_exercise_is_rounded(q, x, fabs(f->rivals[run]));
 }

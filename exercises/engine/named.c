@@ -113,9 +113,25 @@ static int words_of(const char *sentence, const struct tt_figure *f)
             (f->about && has_one_of(sentence, f->about)));
 }
 
+/* "1.6 times as long" of what is 1.6 times as fast, where another figure that says no change is as near by chance. */
+static bool contradicts(const struct tt_named *turned, const struct tt_named *named)
+{
+    return turned->fit == TT_FIT_TURNED && named->fit == TT_FIT_NAMED && turned->times && turned->f->times &&
+           !named->f->unit && named->f->change == TT_CHANGE_NONE && !named->f->noun && !named->f->word;
+}
+
+/* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance. */
+static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
+{
+    return h->f->unit == best->f->unit && h->f->printed == best->f->printed && h->off < best->off - 1e-9;
+}
+
 static void keep_best(struct tt_named *best, const struct tt_named *h)
 {
-    if (h->fit > best->fit || (h->fit == best->fit && h->words > best->words)) *best = *h;
+    if (best->f && contradicts(best, h)) return;
+    bool better = h->fit > best->fit || (h->fit == best->fit && h->words > best->words) ||
+                  (best->f && h->fit == best->fit && h->words == best->words && is_nearer(h, best));
+    if (better || (best->f && contradicts(h, best))) *best = *h;
 }
 
 /* The numbers that are this figure in some unit. */
@@ -130,6 +146,9 @@ static void find_numbers(const struct tt_sentence *s, const struct tt_figure *f,
             if (!tt_exercise_is_figure(&q, as[i], f, s->sentence, s->f, s->n, s->anyway, &noun)) continue;
             if (is_small_count(f) && !strchr(q.given, '.') && (!bare || counts_another(f, at))) continue;
             snprintf(h.given, sizeof h.given, "%s", q.given);
+            h.times = tt_exercise_is_times(&q);
+            h.off = tt_exercise_is_rounded(&q, as[i], fabs(f->value)) ? 0 : fabs(as[i] / f->value) - 1;
+            h.off = fabs(h.off);
             if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
             h.fit = fit_of(s, f, &q, as[i], noun, &h);
             keep_best(best, &h);

@@ -103,6 +103,8 @@ const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *
 /* The same of the rows of n figures. */
 const char *tt_exercise_other_row(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
                                   const struct tt_figure *all, int n);
+/* Whether the clause has one of the words ("a|b"). */
+bool tt_exercise_clause_has(const char *sentence, const struct tt_quoted *number, const char *words);
 /* A word of the clause says the change the other way round than the figure does: "fewer", where it is more. */
 bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f, char word[24]);
 
@@ -135,6 +137,8 @@ struct tt_figure {
 /* matched.c */
 
 bool tt_exercise_is_count(const struct tt_figure *f);
+/* The value rounded to the digits that were written; `x` is the number in its unit. */
+bool tt_exercise_is_rounded(const struct tt_quoted *q, double x, double value);
 /* The number, which is x in the unit of the figure, is this one of n figures, and not as well that of the run which it
  * has to be told from; `anyway`: it is also that one's. `noun`: what the sentence calls it. */
 bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_figure *f, const char *sentence,
@@ -160,6 +164,8 @@ enum tt_fit { TT_FIT_NONE, TT_FIT_UNNAMED, TT_FIT_OF_ANOTHER, TT_FIT_TURNED, TT_
 struct tt_named {
     enum tt_fit fit;
     int words; /* of the sentence that say what it is */
+    double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
+    bool times; /* the number is a quotient: "1.3 times" */
     const struct tt_figure *f;
     char given[40], against[60]; /* the number; the run, row or word that it is not of */
 };

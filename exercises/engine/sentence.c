@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 
 /* "28.1 is taken for the MFU of wide": what the check knows, whatever the sentence calls it. */
@@ -16,6 +17,17 @@ static void say_what(const struct tt_named *h, struct tt_text *out)
     const char *name = f->name ? f->name : f->from ? f->from : "a figure of your runs", *row = strstr(name, "{row}");
     tt_text_printf(out, "%s is taken for %.*s%s%s", h->given, (int)(row ? (size_t)(row - name) : strlen(name)), name,
                    row ? f->row : "", row ? row + 5 : "");
+    if (!f->word && f->value < 0) tt_text_printf(out, ", which is -%s", h->given);
+}
+
+/* Of a run of a busy machine, a time or what is computed from times. */
+static bool is_of_busy(const struct tt_figure *f, const struct tt_formula_scope *scope)
+{
+    bool time = f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER ||
+                (f->unit && (f->unit == tt_exercise_unit("ms") || f->unit == tt_exercise_unit("s")));
+    for (int i = 0; time && scope && i < scope->count; i++)
+        if ((f->runs >> i & 1) && scope->runs[i].profile && tt_exercise_was_busy(scope->runs[i].profile)) return true;
+    return false;
 }
 
 /* A figure of the run, and words beside it that say something else. */
@@ -34,13 +46,15 @@ static void say_against(const struct tt_named *h, struct tt_mark *m)
     tt_text_free(&text);
 }
 
-static void say_named(const struct tt_named *h, struct tt_mark *m)
+static void say_named(const struct tt_named *h, const struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_text text = {0};
     tt_exercise_because(m, TT_MARK_RIGHT, "");
     say_what(h, &text);
-    snprintf(m->means, sizeof m->means, "%s. Whether the sentence says it of that, and whether the reason holds, this "
-                                        "check cannot tell.", text.s);
+    bool busy = is_of_busy(h->f, scope);
+    snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence says it of that, and whether the reason holds, "
+                                        "this check cannot tell.", text.s,
+             busy ? "The machine was busy: such a time shows neither gain nor loss. " : "");
     tt_text_free(&text);
 }
 
@@ -85,7 +99,7 @@ static void judge(struct tt_mark *m, struct tt_sentence s)
     s.anyway = true;
     if (best.fit < TT_FIT_OF_ANOTHER && s.f->unlike) also = tt_exercise_find_named(&s);
     if (best.fit == TT_FIT_NAMED) {
-        say_named(&best, m);
+        say_named(&best, s.scope, m);
     } else if (also.fit == TT_FIT_NAMED) {
         m->kind = TT_MARK_UNKNOWN;
         snprintf(m->reason, sizeof m->reason, "%s is also a figure of the run %.60s: name one that tells the two apart",

@@ -369,8 +369,8 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
             snprintf(text[i], sizeof text[i], "{\"run\": {\"seq_len\": 512, \"waited\": %g, \"steps\": 3}, "
                      "\"step\": {\"seconds\": %g, \"launched_seconds\": %g, \"deviation\": 0.01, "
                      "\"peak_memory_bytes\": 349175808}, \"memory\": {\"live_bytes\": 1e8}, "
-                     "\"efficiency\": {\"plan_bytes\": 7, \"plan_flops\": 118.942e9}, %s}", busy ? 0.84 : 0.01,
-                     i ? 5.585 : 9.997, i ? 5.585 : 9.997, groups);
+                     "\"efficiency\": {\"plan_bytes\": 7, \"plan_flops\": 118.942e9, \"mfu_percent\": %g}, %s}",
+                     busy ? 0.84 : 0.01, i ? 5.585 : 9.997, i ? 5.585 : 9.997, i ? 12.6 : 7.04, groups);
             r[i].profile = run[i] = json(text[i]);
         }
         CHECK(ask(&e, r, 2, "speedup_long", "1.79", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") == !busy, "%s",
@@ -387,6 +387,15 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
                                            "memory fell to 333 MiB", "softmax has 10 % of the step"};
         for (int i = 0; i < 4; i++)
             CHECK(ask(&e, r, 2, "recompute", said[i], &m) == TT_MARK_RIGHT, "%s: %s", said[i], m.reason);
+        CHECK(ask(&e, r, 2, "recompute", "It is 1.79 times as fast", &m) == TT_MARK_RIGHT &&
+              !strstr(m.means, "busy: such a time") == !busy, "%s", m.means);
+        CHECK(ask(&e, r, 2, "recompute", "It takes 4.41 s less", &m) == TT_MARK_RIGHT && strstr(m.means, "is -4.41. "),
+              "%s", m.means);
+        CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 12.6 %", &m) == TT_MARK_RIGHT &&
+              strstr(m.means, "the MFU of flash_long"), "%s", m.reason);
+        CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 7.04 %", &m) == TT_MARK_UNKNOWN &&
+              strstr(m.reason, "the MFU of fused_long, and"), "no roof of 7 %%: %s", m.reason);
+        CHECK(ask(&e, r, 2, "recompute", "It is 0.56 times as fast", &m) == TT_MARK_UNKNOWN, "%s", m.means);
         for (int i = 0; i < 2; i++) tt_json_free(run[i]);
     }
     CHECK(ask(&e, r, 0, "online_shrink", "0.135", &m) == TT_MARK_RIGHT && ask(&e, r, 0, "online_shrink", "0.14", &m) ==

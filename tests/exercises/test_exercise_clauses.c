@@ -73,6 +73,30 @@ static void a_change_has_a_direction(void)
                "  change: longer than slow\n", parts, sizeof parts / sizeof *parts);
 }
 
+/* Of two figures that fit, the sentence's own word refuses, and else the nearer one is named. */
+static void a_figure_by_chance_excuses_nothing(void)
+{
+    static const struct said cases[] = {
+        {"It is 2.5 times as fast", NULL}, {"At most 2.5 times", NULL}, {"It takes 2.5 times as long", "opposite"},
+        {"It is 2.5 times slower", "opposite"}, {"It takes 2.5 times the time", "opposite"}};
+    static const char *const rows[] = {
+        "- 2.51 as the limit\n- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+        "  change: times faster than slow\n",
+        "- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+        "  change: times faster than slow\n- 2.51 as the limit\n"};
+    for (int i = 0; i < 2; i++) check_said(rows[i], cases, sizeof cases / sizeof *cases);
+    for (int i = 0; i < 2; i++) {
+        struct tt_yaml *names = yaml(rows[i]);
+        struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+        struct tt_mark m;
+        CHECK(judge(q, "It is 2.50 times as fast", &m) == TT_MARK_RIGHT && strstr(m.means, "how many times"), "%s",
+              m.means);
+        CHECK(judge(q, "At most 2.51 times as fast", &m) == TT_MARK_RIGHT && strstr(m.means, "the limit"), "%s",
+              m.means);
+        tt_yaml_free(names);
+    }
+}
+
 /* A number without what it is of is no evidence, and the reply says what it is. */
 static void a_figure_needs_its_noun(void)
 {
@@ -90,6 +114,7 @@ int main(void)
     TEST(a_figure_is_of_its_run);
     TEST(a_figure_is_of_its_row);
     TEST(a_change_has_a_direction);
+    TEST(a_figure_by_chance_excuses_nothing);
     TEST(a_figure_needs_its_noun);
     close_runs();
     return test_end();
