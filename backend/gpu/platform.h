@@ -87,7 +87,8 @@
  *                              of ways there are
  * gpu_native_name()            which there are; NULL: none for this chip
  * GPU_HAS_FP8_PACK2            chips have instructions that round to 8 bits:
- * gpu_native_fp8_pack2<E4M3>(low, high)   two codes of OCP's E4M3 or E5M2 in a word, as core/base/fp8.h has them */
+ * gpu_native_fp8_pack2<E4M3>(low, high)   two codes of OCP's E4M3 or E5M2 in a word, as core/base/fp8.h has them
+ * GPU_CODE_BLOCKS              blocks of 512 threads that make 8-bit codes, for which a multiprocessor has registers */
 // clang-format on
 #ifndef TT_GPU_NAMES_H
 #define TT_GPU_NAMES_H

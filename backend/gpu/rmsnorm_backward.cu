@@ -79,7 +79,8 @@ GPU_DEVICE void turn4(uint32_t *w)
 
 template <int LANES, int ROWS, enum tt_dtype TO> struct row_codes {
     static constexpr bool MADE = true;
-    static constexpr int N = gpu_vec<gpu_bf16>::n, BLOCK = 512, RESIDENT = 2, CHUNK = ROWS, PIECES = CHUNK / PIECE;
+    static constexpr int N = gpu_vec<gpu_bf16>::n, BLOCK = 512, RESIDENT = GPU_CODE_BLOCKS;
+    static constexpr int CHUNK = ROWS, PIECES = CHUNK / PIECE;
     static constexpr int EACH = CHUNK * LANES / BLOCK; /* rows of a team in a chunk */
     static constexpr int BYTES = CHUNK * LANES * (int)sizeof(gpu_bytes8);
     static_assert(BYTES >= BLOCK * N * (int)sizeof(float), "the sums of the weight's gradient take the square's place");

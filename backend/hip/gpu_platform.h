@@ -21,6 +21,7 @@
 #define GPU_BOUNDS(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define GPU_BOUNDS_MIN(threads, blocks)                                                                                \
     __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(gpu_waves_of(threads, blocks))))
+#define GPU_CODE_BLOCKS 2
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_UNROLL_BY(n) GPU_PRAGMA(unroll n)
 #define GPU_PRAGMA(text) _Pragma(#text)

@@ -23,6 +23,7 @@
 #define GPU_DYNAMIC_SHARED(name) unsigned char *name = simt_dynamic_shared()
 #define GPU_BOUNDS(threads)
 #define GPU_BOUNDS_MIN(threads, blocks)
+#define GPU_CODE_BLOCKS 2
 #define GPU_UNROLL
 #define GPU_UNROLL_BY(n)
 
