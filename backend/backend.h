@@ -61,7 +61,7 @@ struct tt_gemm {
     float alpha, beta;
     bool trans_a, trans_b;
     enum tt_dtype type_a, type_b, type_c;
-    int units; /* others run at the same time, and it is to leave them the rest of the device; 0: none do */
+    int units; /* multiprocessors that it should take, since others run at the same time; 0: all */
     enum tt_gemm_with with;
     void *also; /* the other matrix of SwiGLU */
     struct tt_gemm_rope rope;
