@@ -62,6 +62,7 @@ struct tt_mark {
     char right[160]; /* shown only when asked for */
     double value, number; /* of a question for a number: the right one, and the one that was given; else NaN. Of a
                              target number is what was, where that is wrong */
+    bool busy;       /* the right number is of times of a busy machine */
     bool named;      /* a wrong number: some mistake gives it, and `off` is how far it is from that, as a part of it */
     double off;
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */

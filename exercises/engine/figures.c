@@ -135,7 +135,9 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     read_change(text_of(y, "change"), &f);
     row_of(formula, f.row);
     f.runs = tt_exercise_named_runs(f.name, scope);
+    scope->busy = false;
     TT_TRY(tt_formula(formula, scope, v));
+    f.busy = scope->busy;
     if (v->kind == TT_FORMULA_WORD && v->word[0])
         add(all, (struct tt_figure){.word = v->word, .with = f.with, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;

@@ -46,6 +46,7 @@ struct tt_formula_scope {
     double closeness;    /* how near to the largest a row has to be, relatively, to count as the largest too */
     const char *lacking; /* evaluating sets it to a run that was needed and is NULL; clear it before */
     bool used;           /* evaluating sets it when a profile was read at all; clear it before */
+    bool busy;           /* the same of a time, or what is computed from times, of a run of a busy machine */
 };
 
 /* Errors are TT_USAGE and say what in the formula cannot be. Free the value, also after a failure. */

@@ -177,14 +177,27 @@ static tt_status finish(struct tt_formula_parser *p, struct place *at, struct tt
     return TT_OK;
 }
 
-static tt_status follow(struct tt_formula_parser *p, struct place *at)
+/* A time, or what a profile computes from times: step.seconds, median_ms, share, roof_percent, tokens_per_second. */
+static bool is_timed(const char *key)
 {
-    char key[64];
+    static const char *const ends[] = {"seconds", "_second", "_ms", "_percent", "share", "device", "wall", "host",
+                                       "p95", "mean", "fastest"};
+    size_t n = strlen(key);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t m = strlen(ends[i]);
+        if (n >= m && !strcmp(key + n - m, ends[i])) return true;
+    }
+    return false;
+}
+
+/* Leaves the last name of the path in `key`. */
+static tt_status follow(struct tt_formula_parser *p, struct place *at, char key[64])
+{
     for (;;) {
         if (tt_formula_take(p, "[")) {
             TT_TRY(selection(p, at));
         } else if (*p->at == '.' && p->at++) {
-            if (!tt_formula_word(p, key, sizeof key)) return tt_formula_error(p, "a name is missing after the point");
+            if (!tt_formula_word(p, key, 64)) return tt_formula_error(p, "a name is missing after the point");
             TT_TRY(descend(p, at, key));
         } else {
             return TT_OK;
@@ -218,7 +231,8 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     if (!run->profile) p->scope->lacking = run->name;
     struct place at = {.node = run->profile};
     tt_status st = descend(p, &at, key);
-    if (!st) st = follow(p, &at);
+    if (!st) st = follow(p, &at, key);
+    p->scope->busy |= !st && run->profile && is_timed(key) && tt_exercise_was_busy(run->profile);
     if (!st) st = finish(p, &at, out);
     tt_formula_free(&at.list);
     return st;

@@ -62,6 +62,7 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
     bool whole = fabs(right) < 1e15 && right == trunc(right);
     snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
     m->value = right;
+    m->busy = scope->busy;
     if (!m->given[0] || !tt_exercise_number(q, m, &x)) return TT_OK;
     m->number = x;
     tt_exercise_decide(m, tt_exercise_right(q, m, x, right), tt_exercise_slip(q, m, x, right, scope->used));
@@ -480,7 +481,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
     tt_exercise_take(answer, m);
     scope->run = q->run;
     scope->lacking = NULL;
-    scope->used = false;
+    scope->used = scope->busy = false;
     TT_TRY(judges[q->kind](q, scope, m));
     TT_TRY(demand(q, scope, m));
     return tt_exercise_reason(q, scope, m);

@@ -131,6 +131,7 @@ struct tt_figure {
     const char *noun;           /* what it is a figure of ("loss|losses"), or NULL; see noun.c */
     bool quotient;              /* it may be quoted as "1.3 times"; of one that has a noun */
     const double *rivals;       /* what the same formula gives of each other run, or NaN; NULL: of none */
+    bool busy;                  /* of times of a busy machine */
     bool printed;               /* one of many in a table: it counts only as it is rounded there */
 };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 
 /* "28.1 is taken for the MFU of wide": what the check knows, whatever the sentence calls it. */
@@ -20,14 +19,13 @@ static void say_what(const struct tt_named *h, struct tt_text *out)
     if (!f->word && f->value < 0) tt_text_printf(out, ", which is -%s", h->given);
 }
 
-/* Of a run of a busy machine, a time or what is computed from times. */
-static bool is_of_busy(const struct tt_figure *f, const struct tt_formula_scope *scope)
+/* What the figure of a busy machine is good for. */
+static const char *of_busy(const struct tt_figure *f)
 {
-    bool time = f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER ||
-                (f->unit && (f->unit == tt_exercise_unit("ms") || f->unit == tt_exercise_unit("s")));
-    for (int i = 0; time && scope && i < scope->count; i++)
-        if ((f->runs >> i & 1) && scope->runs[i].profile && tt_exercise_was_busy(scope->runs[i].profile)) return true;
-    return false;
+    bool change = f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
+    return !f->busy ? ""
+           : change ? "The machine was busy: such a time shows neither gain nor loss. "
+                    : "The machine was busy: times of such a run, and what is computed from them, may be far off. ";
 }
 
 /* A figure of the run, and words beside it that say something else. */
@@ -46,15 +44,13 @@ static void say_against(const struct tt_named *h, struct tt_mark *m)
     tt_text_free(&text);
 }
 
-static void say_named(const struct tt_named *h, const struct tt_formula_scope *scope, struct tt_mark *m)
+static void say_named(const struct tt_named *h, struct tt_mark *m)
 {
     struct tt_text text = {0};
     tt_exercise_because(m, TT_MARK_RIGHT, "");
     say_what(h, &text);
-    bool busy = is_of_busy(h->f, scope);
     snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence says it of that, and whether the reason holds, "
-                                        "this check cannot tell.", text.s,
-             busy ? "The machine was busy: such a time shows neither gain nor loss. " : "");
+                                        "this check cannot tell.", text.s, of_busy(h->f));
     tt_text_free(&text);
 }
 
@@ -99,7 +95,7 @@ static void judge(struct tt_mark *m, struct tt_sentence s)
     s.anyway = true;
     if (best.fit < TT_FIT_OF_ANOTHER && s.f->unlike) also = tt_exercise_find_named(&s);
     if (best.fit == TT_FIT_NAMED) {
-        say_named(&best, s.scope, m);
+        say_named(&best, m);
     } else if (also.fit == TT_FIT_NAMED) {
         m->kind = TT_MARK_UNKNOWN;
         snprintf(m->reason, sizeof m->reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
@@ -139,6 +135,7 @@ void tt_exercise_sentences(struct tt_marked *m)
         refused |= m->marks[i].kind == TT_MARK_REFUSED;
         if (e->questions[i].kind == TT_ASK_NUMBER && isfinite(m->marks[i].value) && m->marks[i].right[0])
             f[n++] = (struct tt_figure){.value = m->marks[i].value, .from = e->questions[i].id,
+                                         .busy = m->marks[i].busy,
                                          .unit = tt_exercise_unit(e->questions[i].unit ? e->questions[i].unit : "")};
     }
     for (int i = 0; i < e->run_count && n && n + 2 <= TT_FIGURES; i++)

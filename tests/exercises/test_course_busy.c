@@ -389,6 +389,15 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
             CHECK(ask(&e, r, 2, "recompute", said[i], &m) == TT_MARK_RIGHT, "%s: %s", said[i], m.reason);
         CHECK(ask(&e, r, 2, "recompute", "It is 1.79 times as fast", &m) == TT_MARK_RIGHT &&
               !strstr(m.means, "busy: such a time") == !busy, "%s", m.means);
+        static const char *const timed[] = {"softmax has 10 % of the step", "attention is 36 % of the step",
+                                            "The MFU of flash_long is 12.6 %", "attention_output reaches 7.0 % of its roof",
+                                            "Attention alone gains at most 1.47 times", "The step takes 5585 ms"};
+        for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
+            CHECK(ask(&e, r, 2, "recompute", timed[i], &m) == TT_MARK_RIGHT && !strstr(m.means, "may be far off") ==
+                  !busy, "%s: %s", timed[i], m.means);
+        CHECK(ask(&e, r, 2, "recompute", "memory fell to 333 MiB", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") &&
+              ask(&e, r, 2, "recompute", "it does 118.942 GFLOP", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy"),
+              "neither is a time: %s", m.means);
         CHECK(ask(&e, r, 2, "recompute", "It takes 4.41 s less", &m) == TT_MARK_RIGHT && strstr(m.means, "is -4.41. "),
               "%s", m.means);
         CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 12.6 %", &m) == TT_MARK_RIGHT &&
