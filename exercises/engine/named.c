@@ -93,16 +93,13 @@ static bool is_counted(const char *sentence, const struct tt_figure *f)
 static enum tt_fit fit_of(const struct tt_sentence *s, const struct tt_figure *f, const struct tt_quoted *q, double x,
                        enum tt_nouns noun, struct tt_named *h)
 {
-    char word[24];
     if (s->anyway && noun != TT_NOUN_OTHER) return TT_FIT_NAMED;
     if (noun != TT_NOUN_OWN) return is_precise(q) && !s->anyway ? TT_FIT_UNNAMED : TT_FIT_NONE;
     const char *other = tt_exercise_other_run(s->sentence, q, x, f, s->scope);
     if (!other) other = tt_exercise_other_row(s->sentence, q, f, s->f, s->n);
     if (other) snprintf(h->against, sizeof h->against, "%s", other);
     if (other) return TT_FIT_OF_ANOTHER;
-    if (!tt_exercise_turned(s->sentence, q, f, word)) return TT_FIT_NAMED;
-    snprintf(h->against, sizeof h->against, "%s", word);
-    return TT_FIT_TURNED;
+    return tt_exercise_turned(s->sentence, q, f, h->against) ? TT_FIT_TURNED : TT_FIT_NAMED;
 }
 
 /* How much of what the figure is stands in the sentence. */
@@ -113,11 +110,14 @@ static int words_of(const char *sentence, const struct tt_figure *f)
             (f->about && has_one_of(sentence, f->about)));
 }
 
-/* "1.6 times as long" of what is 1.6 times as fast, where another figure that says no change is as near by chance. */
+/* "1.6 times as long" of what is 1.6 times as fast, where another figure that says no change is as near by chance, and
+ * no word of the sentence says what that is. */
 static bool contradicts(const struct tt_named *turned, const struct tt_named *named)
 {
-    return turned->fit == TT_FIT_TURNED && named->fit == TT_FIT_NAMED && turned->times && turned->f->times &&
-           !named->f->unit && named->f->change == TT_CHANGE_NONE && !named->f->noun && !named->f->word;
+    const struct tt_figure *f = named->f;
+    bool number = !f->word && (!f->unit || tt_exercise_part(f->unit) > 0);
+    return turned->fit == TT_FIT_TURNED && named->fit == TT_FIT_NAMED && number && f->change == TT_CHANGE_NONE &&
+           !named->words;
 }
 
 /* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance. */

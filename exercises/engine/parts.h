@@ -69,6 +69,9 @@ struct tt_quoted {
 /* The unit that the text begins with; NULL: none that is known. */
 const struct tt_unit *tt_exercise_unit(const char *text);
 
+/* What a part of a whole in this unit is multiplied by to be of 1; 0 of another unit. */
+double tt_exercise_part(const struct tt_unit *unit);
+
 /* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
 double tt_exercise_convert(const char *from, const char *to);
 
@@ -95,6 +98,21 @@ struct tt_figure;
 
 /* clause.c: what stands beside the number in its clause. */
 
+struct tt_clause {
+    const char *begin, *end;
+};
+
+struct tt_clause tt_exercise_clause(const char *sentence, const struct tt_quoted *number);
+/* How long what parts two clauses at s is, or 0 where nothing does. */
+size_t tt_exercise_parts_at(const char *sentence, const char *s);
+/* The first word of the clause that is one of "a|b"; copied to out. */
+bool tt_exercise_has_word(const struct tt_clause *c, const char *words, char out[24]);
+
+/* How a clause names a run: not at all, as what another one is compared with, beside something, as its subject. */
+enum tt_mention { TT_MENTION_NONE, TT_MENTION_COMPARED, TT_MENTION_BESIDE, TT_MENTION_SUBJECT };
+
+enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name);
+
 /* The runs of the scope that the text (or NULL) names, a bit each. */
 unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope);
 /* A run of the scope that the clause names, where it names none that the figure is of; NULL: there is no such one. */
@@ -105,8 +123,11 @@ const char *tt_exercise_other_row(const char *sentence, const struct tt_quoted *
                                   const struct tt_figure *all, int n);
 /* Whether the clause has one of the words ("a|b"). */
 bool tt_exercise_clause_has(const char *sentence, const struct tt_quoted *number, const char *words);
-/* A word of the clause says the change the other way round than the figure does: "fewer", where it is more. */
-bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f, char word[24]);
+
+/* change.c: whether the words say the change otherwise than the figure does, "fewer" where it is more, or "as fast" of
+ * a quotient of times; `says`: what is wrong with that, to follow what the figure is. */
+bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
+                        char says[160]);
 
 /* sentence.c */
 
@@ -168,7 +189,7 @@ struct tt_named {
     double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
     bool times; /* the number is a quotient: "1.3 times" */
     const struct tt_figure *f;
-    char given[40], against[60]; /* the number; the run, row or word that it is not of */
+    char given[40], against[160]; /* the number; the run or row that it is not of, or what its words say instead */
 };
 
 struct tt_named tt_exercise_find_named(const struct tt_sentence *s);

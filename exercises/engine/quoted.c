@@ -34,6 +34,8 @@ const struct tt_unit *tt_exercise_unit(const char *text)
     return NULL;
 }
 
+double tt_exercise_part(const struct tt_unit *unit) { return unit && unit->of == PARTS ? unit->scale : 0; }
+
 double tt_exercise_convert(const char *from, const char *to)
 {
     const struct tt_unit *a = tt_exercise_unit(from), *b = tt_exercise_unit(to);
@@ -90,13 +92,14 @@ bool tt_exercise_has_time(const char *sentence)
     return false;
 }
 
-/* Without a sign of percent, 0.387 is a part of a whole; 38.7 may be meant as percent, and 38 may be anything. */
+/* Without a sign of percent, 0.387 is a part of a whole, and so is 1.35 of what may be more than the whole; 38.7 may be
+ * meant as percent, and 38 may be anything. */
 static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
 {
     int n = 0;
     if (!strchr(q->given, '.')) return 0;
     if (unit->scale != 1) as[n++] = q->number;
-    if (q->number < 1 && tt_exercise_digits(q->given) > 1) as[n++] = q->number / unit->scale;
+    if ((q->number < 1 && tt_exercise_digits(q->given) > 1) || unit->scale == 1) as[n++] = q->number / unit->scale;
     return n;
 }
 

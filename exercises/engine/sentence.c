@@ -38,7 +38,7 @@ static void say_against(const struct tt_named *h, struct tt_mark *m)
     else if (h->fit == TT_FIT_OF_ANOTHER)
         tt_text_printf(&text, ", and the sentence says it of %s", h->against);
     else
-        tt_text_printf(&text, ": in your runs that is the opposite of \"%s\"", h->against);
+        tt_text_puts(&text, h->against);
     tt_exercise_because(m, TT_MARK_UNKNOWN, text.s);
     m->misput = h->fit != TT_FIT_UNNAMED;
     tt_text_free(&text);

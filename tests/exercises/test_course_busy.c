@@ -376,27 +376,33 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
         CHECK(ask(&e, r, 2, "speedup_long", "1.79", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") == !busy, "%s",
               m.means);
         CHECK(ask(&e, r, 2, "attention_percent", "36", &m) == TT_MARK_RIGHT &&
-              strstr(m.means, "at most 1.47 times as fast: the output projection, 4 % of the step") &&
-              !strstr(m.means, "Your speedup_long is above that") == !!busy && !strstr(m.means, "busy") == !busy,
+                  strstr(m.means, "at most 1.47 times as fast: the output projection, 4 % of the step") &&
+                  !strstr(m.means, "Your speedup_long is above that") == !!busy && !strstr(m.means, "busy") == !busy,
               "%s", m.means);
         CHECK(ask(&e, r, 2, "attention_percent", "16", &m) == TT_MARK_WRONG && strstr(m.reason, "output alone"), "%s",
               m.reason);
         CHECK(ask(&e, r, 2, "recompute", "Undecided, since threads waited 84 % of their time", &m) ==
-              (busy ? TT_MARK_RIGHT : TT_MARK_UNKNOWN), "%s", m.reason);
+                  (busy ? TT_MARK_RIGHT : TT_MARK_UNKNOWN),
+              "%s", m.reason);
         static const char *const said[] = {"The fused step takes 10.0 s, flash 5.6 s", "it does 118.942 GFLOP",
                                            "memory fell to 333 MiB", "softmax has 10 % of the step"};
         for (int i = 0; i < 4; i++)
             CHECK(ask(&e, r, 2, "recompute", said[i], &m) == TT_MARK_RIGHT, "%s: %s", said[i], m.reason);
         CHECK(ask(&e, r, 2, "recompute", "It is 1.79 times as fast", &m) == TT_MARK_RIGHT &&
-              !strstr(m.means, "busy: such a time") == !busy, "%s", m.means);
-        static const char *const timed[] = {"softmax has 10 % of the step", "attention is 36 % of the step",
-                                            "The MFU of flash_long is 12.6 %", "attention_output reaches 7.0 % of its roof",
-                                            "Attention alone gains at most 1.47 times", "The step takes 5585 ms"};
+                  !strstr(m.means, "busy: such a time") == !busy,
+              "%s", m.means);
+        static const char *const timed[] = {"softmax has 10 % of the step",
+                                            "attention is 36 % of the step",
+                                            "The MFU of flash_long is 12.6 %",
+                                            "attention_output reaches 7.0 % of its roof",
+                                            "Attention alone gains at most 1.47 times",
+                                            "The step takes 5585 ms"};
         for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
-            CHECK(ask(&e, r, 2, "recompute", timed[i], &m) == TT_MARK_RIGHT && !strstr(m.means, "may be far off") ==
-                  !busy, "%s: %s", timed[i], m.means);
+            CHECK(ask(&e, r, 2, "recompute", timed[i], &m) == TT_MARK_RIGHT &&
+                      !strstr(m.means, "may be far off") == !busy,
+                  "%s: %s", timed[i], m.means);
         CHECK(ask(&e, r, 2, "recompute", "memory fell to 333 MiB", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") &&
-              ask(&e, r, 2, "recompute", "it does 118.942 GFLOP", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy"),
+                  ask(&e, r, 2, "recompute", "it does 118.942 GFLOP", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy"),
               "neither is a time: %s", m.means);
         CHECK(ask(&e, r, 2, "recompute", "It takes 4.41 s less", &m) == TT_MARK_RIGHT && strstr(m.means, "is -4.41. "),
               "%s", m.means);
@@ -404,7 +410,16 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
               strstr(m.means, "the MFU of flash_long"), "%s", m.reason);
         CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 7.04 %", &m) == TT_MARK_UNKNOWN &&
               strstr(m.reason, "the MFU of fused_long, and"), "no roof of 7 %%: %s", m.reason);
-        CHECK(ask(&e, r, 2, "recompute", "It is 0.56 times as fast", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+        static const char *const reciprocals[] = {
+            "It is 0.56 times as fast", "It is slower: 0.56 times", "flash_long is 0.56 times as fast as fused_long",
+            "fused_long is 1.79 times as fast as flash_long", "flash_long takes 1.79 times the time of fused_long"};
+        for (size_t i = 0; i < sizeof reciprocals / sizeof *reciprocals; i++)
+            CHECK(ask(&e, r, 2, "recompute", reciprocals[i], &m) == TT_MARK_UNKNOWN && strstr(m.reason, "reciprocal"),
+                  "%s: %s%s", reciprocals[i], m.reason, m.means);
+        CHECK(ask(&e, r, 2, "recompute", "fused_long takes 1.79 times as long as flash_long", &m) == TT_MARK_RIGHT &&
+                  ask(&e, r, 2, "recompute", "The step is 0.56 times as long as that of fused_long", &m) ==
+                      TT_MARK_RIGHT,
+              "%s", m.reason);
         for (int i = 0; i < 2; i++) tt_json_free(run[i]);
     }
     CHECK(ask(&e, r, 0, "online_shrink", "0.135", &m) == TT_MARK_RIGHT && ask(&e, r, 0, "online_shrink", "0.14", &m) ==

@@ -51,12 +51,15 @@ static void a_change_has_a_direction(void)
         {"It has 20 fewer kernels", NULL}, {"It has 20 more kernels", opposite}, {"slow has 20 kernels more", NULL},
         {"There are 20 kernels of difference", NULL}, {"It has no more than 20 kernels less", NULL},
         {"The rest is larger, and 20 kernels are gone", NULL}};
-    static const struct said times[] = {
-        {"It is 2.5 times as fast", NULL}, {"It is 2.5 times faster", NULL}, {"It is 2.5 times slower", opposite},
-        {"It takes 2.5 times as long", opposite}, {"slow is 2.5 times slower than fast", NULL},
-        {"slow is 2.5 times faster than fast", opposite}, {"slow takes 2.5 times as long", NULL},
-        {"It is 2.5 times slower in the run slow", NULL},
-        {"It is not 2.5 times slower", NULL}};
+    static const struct said times[] = {{"It is 2.5 times as fast", NULL},
+                                        {"It is 2.5 times faster", NULL},
+                                        {"It is 2.5 times slower", opposite},
+                                        {"It takes 2.5 times as long", "of the time, of which it is the reciprocal"},
+                                        {"slow is 2.5 times slower than fast", NULL},
+                                        {"slow is 2.5 times faster than fast", opposite},
+                                        {"slow takes 2.5 times as long", NULL},
+                                        {"It is 2.5 times slower in the run slow", NULL},
+                                        {"It is not 2.5 times slower", NULL}};
     static const struct said speed[] = {
         {"It has 150 % more throughput", NULL}, {"It has 150 % less throughput", opposite},
         {"It is 150 % faster", NULL}, {"It takes 150 % more time", opposite}, {"It is 150 % slower", opposite}};
@@ -73,12 +76,80 @@ static void a_change_has_a_direction(void)
                "  change: longer than slow\n", parts, sizeof parts / sizeof *parts);
 }
 
+/* A quotient is of speeds or of times, and no change; the words may stand before a comma or colon. `rows`: both
+ * quotients and both changes of fast, or of slow where that is the run that is changed. */
+static void a_quotient_is_said_of_speed_or_time(void)
+{
+    static const char reciprocal[] = "reciprocal", opposite[] = "opposite", change[] = "a change of",
+                      quotient[] = "a quotient of";
+    static const struct said faster[] = {{"It is faster: 2.5 times", NULL},
+                                         {"It is slower: 2.5 times", opposite},
+                                         {"It is slower: 0.40 times", reciprocal},
+                                         {"It is slower, 0.40x", reciprocal},
+                                         {"It is slower than slow (0.40x)", opposite},
+                                         {"It takes 0.40 times the time", NULL},
+                                         {"It takes 0.40 as long as slow", NULL},
+                                         {"It is 0.40 times as fast", "of the speed, of which it is the reciprocal"},
+                                         {"The speed-up is 0.40x", reciprocal},
+                                         {"It is 0.40 times faster", reciprocal},
+                                         {"It takes 2.5 times the time of slow", reciprocal},
+                                         {"slow takes 2.5 times as long", NULL},
+                                         {"It is 250 % as fast", NULL},
+                                         {"It is 250 % faster", change},
+                                         {"It is 150 % faster", NULL},
+                                         {"It is 150 % as fast", quotient},
+                                         {"It takes 40 % of the time", NULL},
+                                         {"It takes 40 % less time", change},
+                                         {"It is 60 % faster", "a change of the speed"},
+                                         {"It takes 60 % less time", NULL},
+                                         {"It is slower: 60 %", opposite},
+                                         {"It is not slower: 2.5 times", NULL},
+                                         {"It is not faster: 2.5 times", "the opposite of \"not faster\""},
+                                         {"It is not 2.5 times as fast", "in your runs it is that"},
+                                         {"It is not 2.5 times as long", NULL},
+                                         {"It is slower at first, but 2.5 times as fast then", NULL},
+                                         {"It is no faster than 2.5 times", NULL}};
+    static const struct said slower[] = {{"It is slower: 0.40 times", NULL},
+                                         {"It is slower: 0.40x", NULL},
+                                         {"It is faster: 0.40 times", opposite},
+                                         {"It is 0.40 times as fast", NULL},
+                                         {"It is 2.5 times as fast", reciprocal},
+                                         {"It takes 2.5 times as long", NULL},
+                                         {"It is 2.5 times slower", NULL},
+                                         {"It takes 0.40 times as long", reciprocal},
+                                         {"It is 60 % slower", NULL},
+                                         {"It is 150 % slower", NULL},
+                                         {"It is 40 % slower", change},
+                                         {"It takes 60 % more time", change},
+                                         {"It takes 150 % more time", NULL},
+                                         {"It has 60 % less throughput", NULL},
+        {"The speed falls to 40 %", NULL},
+        {"The speed falls to 60 %", quotient}};
+    static const char rows[] =
+        "- is: %s:step.seconds / %s:step.seconds as the speed of %s over that of %s\n  change: times faster than %s\n"
+        "- is: %s:step.seconds / %s:step.seconds in parts as the step of %s over that of %s\n  change: times longer "
+        "than %s\n"
+        "- is: 100 * (%s:step.seconds / %s:step.seconds - 1) in %% as the speed of %s over that of %s less 1\n  "
+        "change: faster than %s\n"
+        "- is: 100 * (%s:step.seconds / %s:step.seconds - 1) in %% as the step of %s over that of %s less 1\n  change: "
+        "longer than %s\n"
+        "- 2.51 as the limit\n- 75 in %% as the share of norm\n";
+    char text[1000];
+    for (int i = 0; i < 2; i++) {
+        const char *a = i ? "fast" : "slow", *b = i ? "slow" : "fast";
+        snprintf(text, sizeof text, rows, a, b, b, a, a, b, a, b, a, a, a, b, b, a, a, b, a, b, a, a);
+        check_said(text, i ? slower : faster, i ? sizeof slower / sizeof *slower : sizeof faster / sizeof *faster);
+    }
+}
+
 /* Of two figures that fit, the sentence's own word refuses, and else the nearer one is named. */
 static void a_figure_by_chance_excuses_nothing(void)
 {
-    static const struct said cases[] = {
-        {"It is 2.5 times as fast", NULL}, {"At most 2.5 times", NULL}, {"It takes 2.5 times as long", "opposite"},
-        {"It is 2.5 times slower", "opposite"}, {"It takes 2.5 times the time", "opposite"}};
+    static const struct said cases[] = {{"It is 2.5 times as fast", NULL},
+                                        {"At most 2.5 times", NULL},
+                                        {"It takes 2.5 times as long", "reciprocal"},
+                                        {"It is 2.5 times slower", "opposite"},
+                                        {"It takes 2.5 times the time", "reciprocal"}};
     static const char *const rows[] = {
         "- 2.51 as the limit\n- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
         "  change: times faster than slow\n",
@@ -114,6 +185,7 @@ int main(void)
     TEST(a_figure_is_of_its_run);
     TEST(a_figure_is_of_its_row);
     TEST(a_change_has_a_direction);
+    TEST(a_quotient_is_said_of_speed_or_time);
     TEST(a_figure_by_chance_excuses_nothing);
     TEST(a_figure_needs_its_noun);
     close_runs();
