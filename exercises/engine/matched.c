@@ -40,11 +40,7 @@ static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, doub
 /* By the nouns beside the number it is one of what the figure is of. */
 static enum tt_nouns noun_of(const char *sentence, const struct tt_figure *f, const struct tt_quoted *q)
 {
-    bool part = !f->noun && f->name && (strstr(f->name, "share") || strstr(f->name, "roof"));
-    if (part && tt_exercise_clause_has(sentence, q, "MFU") &&
-        !tt_exercise_clause_has(sentence, q, "share|shares|roof|roofs|step|time|take|takes"))
-        return TT_NOUN_OTHER;
-    if (!f->noun) return TT_NOUN_OWN;
+    if (!f->noun) return tt_exercise_quantity(sentence, q, f);
     if (!f->quotient && tt_exercise_is_times(q)) return TT_NOUN_OTHER;
     return tt_exercise_noun(sentence, q, f->noun);
 }

@@ -63,3 +63,100 @@ enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *num
     }
     return found;
 }
+
+/* What figures are of: the word in the name of such a figure, those that people say of it, and those which say that a
+ * number is of it, and of nothing else. */
+static const struct quantity {
+    const char *name, *own, *tells;
+} quantities[] = {
+    {"share|part", "share|shares|part|parts|percentage|take|takes|took|spend|spends|spent|step|time", "share|shares"},
+    {"roof", "roof|roofs", "roof|roofs"},
+    {"MFU", "MFU|utilisation|utilization", "MFU"},
+    {"tokens", "token|tokens|tok|throughput|speed", "token|tokens|tok"},
+    {"sequences", "sequence|sequences|sample|samples|throughput|speed", "sample|samples"},
+    {"kernels", "kernel|kernels|launch|launches|operation|operations", "kernel|kernels"},
+    {"loss", "loss|losses", "loss|losses"},
+    {"bytes|move", "byte|bytes|traffic|move|moves|moved|data", "byte|bytes"},
+    {"FLOPs|compute", "FLOP|FLOPs|GFLOP|arithmetic|compute|computes|operations", "FLOP|FLOPs"},
+    {"intensity", "intensity|FLOP|FLOPs", "intensity"},
+    {"efficiency", "efficiency|efficient|scaling|scales", "efficiency"},
+    {"limit", "limit|limits|Amdahl|most|gain|gains|fast|faster|speed|speedup", ""}};
+
+static bool in_clause(const struct tt_clause *c, const char *words)
+{
+    char word[24];
+    return tt_exercise_has_word(c, words, word);
+}
+
+static bool is_of_time(const struct tt_figure *f)
+{
+    return f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
+}
+
+/* "29.4 % of the step" is a share, and "29.4 % slower" is none. */
+static bool is_share(const struct tt_quoted *number)
+{
+    const char *s = number->end + strspn(number->end, " %");
+    if (!number->unit || strncasecmp(s, "of ", 3)) return false;
+    for (s += 3; is_one_of(s, "the|a|its|this|whole|long"); s += strspn(s, " ")) s += strcspn(s, " ");
+    return is_one_of(s, "step|time");
+}
+
+static bool is_change(const struct tt_quoted *number)
+{
+    return number->unit &&
+           is_one_of(number->end + strspn(number->end, " %"), "slower|faster|quicker|shorter|longer|less|more");
+}
+
+/* The clause says that the number is of another thing. */
+static bool tells_other(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
+{
+    bool part = tt_exercise_part(f->unit) > 0;
+    if (part && f->change == TT_CHANGE_NONE) return is_change(number) || (tt_exercise_is_times(number) && !f->quotient);
+    return (!part || is_of_time(f)) && in_clause(c, "memory");
+}
+
+/* Of figures that have no unit, or are a part: those in ms or MiB are told apart by that. */
+static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
+{
+    static const char times[] = "quick|quicker|shorter|speed|speedup|time|step|throughput|token|tokens|gain|gains|take|"
+                                "takes|took|MFU|compare";
+    bool time = is_of_time(f), own = time && (in_clause(c, slower) || in_clause(c, times)), known = time;
+    bool other = tells_other(c, number, f);
+    struct tt_clause name = {f->name, f->name + strlen(f->name)};
+    if (other && !time && tt_exercise_part(f->unit) > 0) return TT_NOUN_OTHER;
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
+        bool mine = !time && in_clause(&name, quantities[i].name);
+        known |= mine;
+        own |= mine && in_clause(c, quantities[i].own);
+        other |= !mine && (in_clause(c, quantities[i].tells) || (!time && !i && is_share(number)));
+    }
+    return own ? TT_NOUN_OWN : known && other ? TT_NOUN_OTHER : TT_NOUN_NONE;
+}
+
+/* A word of the name stands in the sentence, but for what it is of or in. */
+static bool has_word_of(const char *sentence, const struct tt_figure *f)
+{
+    struct tt_clause all = {sentence, sentence + strlen(sentence)};
+    bool found = f->row[0] && in_clause(&all, f->row), of = false;
+    char word[40];
+    for (const char *s = f->name; *s && !found; s += *s != 0) {
+        size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, s);
+        found = n > 3 && !of && in_clause(&all, word) && !is_one_of(word, "that|what|those|over|minus|which|many|does");
+        if (n) of = is_one_of(word, "of|in");
+        s += n;
+    }
+    return found;
+}
+
+enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f)
+{
+    struct tt_clause c = tt_exercise_clause(sentence, number);
+    if (!f->name || f->about || f->with) return TT_NOUN_OWN;
+    bool unitless = !f->unit || tt_exercise_part(f->unit) > 0;
+    enum tt_nouns found = unitless ? quantity_of(&c, number, f) : TT_NOUN_NONE;
+    bool bare = !number->unit && !tt_exercise_is_times(number);
+    if (found != TT_NOUN_NONE) return found;
+    return bare && !has_word_of(sentence, f) ? TT_NOUN_NONE : TT_NOUN_OWN;
+}

@@ -87,14 +87,17 @@ int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit,
 
 enum tt_nouns { TT_NOUN_OTHER, TT_NOUN_NONE, TT_NOUN_OWN };
 
+struct tt_figure;
+
 /* Whether the nearest noun to the number is one of these, another thing that runs are measured by, or none of both. */
 enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *number, const char *nouns);
+/* The same of a figure that lists none, by what its name says it is, in the clause of the number: a number with a unit,
+ * or "1.3 times", needs no noun; one without needs a word of what the figure is. */
+enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f);
 /* Whether it speaks of times or speeds at all. */
 bool tt_exercise_of_speed(const char *sentence);
 /* "1.3 times", "1.3x": a quotient, and no loss or norm. */
 bool tt_exercise_is_times(const struct tt_quoted *number);
-
-struct tt_figure;
 
 /* clause.c: what stands beside the number in its clause. */
 

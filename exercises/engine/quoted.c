@@ -98,7 +98,7 @@ static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double
 {
     int n = 0;
     if (!strchr(q->given, '.')) return 0;
-    if (unit->scale != 1) as[n++] = q->number;
+    as[n++] = q->number * 0.01 / unit->scale;
     if ((q->number < 1 && tt_exercise_digits(q->given) > 1) || unit->scale == 1) as[n++] = q->number / unit->scale;
     return n;
 }

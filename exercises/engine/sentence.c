@@ -9,13 +9,20 @@
 
 #include "exercises/engine/parts.h"
 
+/* What a figure is, in words, with the name of its row. */
+static void say_name(const struct tt_figure *f, struct tt_text *out)
+{
+    const char *name = f->name ? f->name : f->from ? f->from : "a figure of your runs", *row = strstr(name, "{row}");
+    tt_text_printf(out, "%.*s%s%s", (int)(row ? (size_t)(row - name) : strlen(name)), name, row ? f->row : "",
+                   row ? row + 5 : "");
+}
+
 /* "28.1 is taken for the MFU of wide": what the check knows, whatever the sentence calls it. */
 static void say_what(const struct tt_named *h, struct tt_text *out)
 {
     const struct tt_figure *f = h->f;
-    const char *name = f->name ? f->name : f->from ? f->from : "a figure of your runs", *row = strstr(name, "{row}");
-    tt_text_printf(out, "%s is taken for %.*s%s%s", h->given, (int)(row ? (size_t)(row - name) : strlen(name)), name,
-                   row ? f->row : "", row ? row + 5 : "");
+    tt_text_printf(out, "%s is taken for ", h->given);
+    say_name(f, out);
     if (!f->word && f->value < 0) tt_text_printf(out, ", which is -%s", h->given);
 }
 
@@ -54,9 +61,10 @@ static void say_named(const struct tt_named *h, struct tt_mark *m)
     tt_text_free(&text);
 }
 
-/* "a sentence with 1 wait more". */
+/* "a sentence with 1 wait more", or "a sentence with 28.1 as the MFU of wide": a number alone does not count. */
 static void show_example(struct tt_mark *m, const struct tt_figure *f)
 {
+    struct tt_text name = {0};
     int n = f->word ? snprintf(m->right, sizeof m->right, "a sentence with %s", f->word)
                     : snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(f->value));
     for (const struct tt_yaml *y = f->with ? f->with->first : NULL; y && (size_t)n < sizeof m->right; y = y->next)
@@ -64,6 +72,10 @@ static void show_example(struct tt_mark *m, const struct tt_figure *f)
             n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
     if (f->noun && (size_t)n < sizeof m->right)
         snprintf(m->right + n, sizeof m->right - (size_t)n, " and the word %.*s", (int)strcspn(f->noun, "|"), f->noun);
+    if (f->word || f->noun || f->with || !f->name || (size_t)n >= sizeof m->right) return;
+    say_name(f, &name);
+    if (!name.failed) snprintf(m->right + n, sizeof m->right - (size_t)n, " as %s", name.s);
+    tt_text_free(&name);
 }
 
 static bool has_figures(const char *sentence)

@@ -353,12 +353,13 @@ static void quiet_cpus_differ_from_run_to_run(void)
 static void a_busy_quotient_is_no_gain_of_attention(void)
 {
     struct tt_exercise e;
-    static const char groups[] = "\"groups\": [{\"name\": \"attention_scores\", \"share\": 0.1}, {\"name\": "
-                                 "\"attention_softmax\", \"share\": 0.1, \"intensity\": 3}, {\"name\": "
-                                 "\"attention_output\", \"share\": 0.16, \"roof_percent\": 7}], "
-                                 "\"operators\": [{\"name\": \"gemm\", \"group\": \"attention_output\", \"shape\": "
-                                 "\"4096x256x256\", \"share\": 0.04}, {\"name\": \"gemm\", \"group\": "
-                                 "\"attention_output\", \"shape\": \"32x(512x32x1024)\", \"share\": 0.12}]";
+    static const char groups[] =
+        "\"groups\": [{\"name\": \"attention_scores\", \"share\": 0.1, \"roof_percent\": 72.9}, {\"name\": "
+        "\"attention_softmax\", \"share\": 0.1, \"roof_percent\": 15.7, \"intensity\": 3}, {\"name\": "
+        "\"attention_output\", \"share\": 0.16, \"roof_percent\": 7}], "
+        "\"operators\": [{\"name\": \"gemm\", \"group\": \"attention_output\", \"shape\": "
+        "\"4096x256x256\", \"share\": 0.04}, {\"name\": \"gemm\", \"group\": "
+        "\"attention_output\", \"shape\": \"32x(512x32x1024)\", \"share\": 0.12}]";
     char text[2][1200];
     struct tt_json *run[2];
     struct tt_formula_run r[2] = {{.name = "fused_long"}, {.name = "flash_long"}};
@@ -366,11 +367,13 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
     CHECK_OK(tt_exercise_read("exercises/05-flash", &e));
     for (int busy = 0; busy < 2; busy++) {
         for (int i = 0; i < 2; i++) {
-            snprintf(text[i], sizeof text[i], "{\"run\": {\"seq_len\": 512, \"waited\": %g, \"steps\": 3}, "
+            snprintf(text[i], sizeof text[i],
+                     "{\"run\": {\"seq_len\": 512, \"waited\": %g, \"steps\": 3}, "
                      "\"step\": {\"seconds\": %g, \"launched_seconds\": %g, \"deviation\": 0.01, "
-                     "\"peak_memory_bytes\": 349175808}, \"memory\": {\"live_bytes\": 1e8}, "
+                     "\"peak_memory_bytes\": 349175808, \"tokens_per_second\": %g}, \"memory\": {\"live_bytes\": 1e8}, "
                      "\"efficiency\": {\"plan_bytes\": 7, \"plan_flops\": 118.942e9, \"mfu_percent\": %g}, %s}",
-                     busy ? 0.84 : 0.01, i ? 5.585 : 9.997, i ? 5.585 : 9.997, i ? 12.6 : 7.04, groups);
+                     busy ? 0.84 : 0.01, i ? 5.585 : 9.997, i ? 5.585 : 9.997, i ? 733 : 410.0, i ? 12.6 : 7.04,
+                     groups);
             r[i].profile = run[i] = json(text[i]);
         }
         CHECK(ask(&e, r, 2, "speedup_long", "1.79", &m) == TT_MARK_RIGHT && !strstr(m.means, "busy") == !busy, "%s",
@@ -407,9 +410,28 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
         CHECK(ask(&e, r, 2, "recompute", "It takes 4.41 s less", &m) == TT_MARK_RIGHT && strstr(m.means, "is -4.41. "),
               "%s", m.means);
         CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 12.6 %", &m) == TT_MARK_RIGHT &&
-              strstr(m.means, "the MFU of flash_long"), "%s", m.reason);
+                  strstr(m.means, "the MFU of flash_long"),
+              "%s", m.reason);
         CHECK(ask(&e, r, 2, "recompute", "The MFU of flash_long is 7.04 %", &m) == TT_MARK_UNKNOWN &&
-              strstr(m.reason, "the MFU of fused_long, and"), "no roof of 7 %%: %s", m.reason);
+                  strstr(m.reason, "the MFU of fused_long, and"),
+              "no roof of 7 %%: %s", m.reason);
+        static const struct {
+            const char *sentence, *means, *reason;
+        } figures[] = {
+            {"attention_scores reaches 72.9 % of its roof", "what attention_scores reaches of its roof", NULL},
+            {"The roof % of attention_softmax is 15.7", "what attention_softmax reaches of its roof", NULL},
+            {"attention_softmax takes 15.7 % of the step", NULL, "reaches of its roof in fused_long, and"},
+            {"attention_scores reaches 15.7 % of its roof", NULL, "says it of attention_scores"},
+            {"flash_long makes 733 tokens/s", "the tokens a second of flash_long", NULL},
+            {"fused_long makes 733 tokens/s", NULL, "says it of fused_long"},
+            {"It launches 733 kernels", NULL, "the tokens a second of flash_long, and"},
+            {"It is 15.7 here", NULL, "name what the figure is of"}};
+        for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+            bool right = ask(&e, r, 2, "recompute", figures[i].sentence, &m) == TT_MARK_RIGHT;
+            CHECK(right ? figures[i].means && strstr(m.means, figures[i].means)
+                        : figures[i].reason && strstr(m.reason, figures[i].reason),
+                  "%s: %s%s", figures[i].sentence, m.reason, m.means);
+        }
         static const char *const reciprocals[] = {
             "It is 0.56 times as fast", "It is slower: 0.56 times", "flash_long is 0.56 times as fast as fused_long",
             "fused_long is 1.79 times as fast as flash_long", "flash_long takes 1.79 times the time of fused_long"};

@@ -179,6 +179,52 @@ static void a_figure_needs_its_noun(void)
                sizeof cases / sizeof *cases);
 }
 
+/* Shares, roofs, MFU and quotients lie close together: the words beside the number say which of them it is. */
+static void a_figure_is_of_its_quantity(void)
+{
+    static const char name_it[] = "the sentence does not say it of that: name what the figure is of";
+    static const struct said cases[] = {
+        {"norm takes 20 % of the step", NULL},
+        {"The share of norm is 20 %", NULL},
+        {"norm reaches 20 % of its roof", "none of"},
+        {"norm reaches 20.0 % of its roof", name_it},
+        {"The MFU of norm is 20.0 %", name_it},
+        {"norm reaches 37.5 % of its roof", NULL},
+        {"The share of norm is 37.5 %", name_it},
+        {"norm takes 37.5 % of the step", name_it},
+        {"It is 37.5 % slower in norm", name_it},
+        {"It is 37.5 times as fast", name_it},
+        {"It makes 40.3 tokens a second", NULL},
+        {"It starts 40.3 kernels", name_it},
+        {"It is 2.5 times as fast", NULL},
+        {"It has 2.50 times the kernels", name_it},
+        {"Its memory is 2.50 times as large", name_it},
+        {"It does 2.50 times the FLOPs", name_it},
+        {"With fewer FLOPs it is 2.50 times as fast", NULL}};
+    check_said("- groups.share in parts as the share of {row}\n- 37.5 in % as what norm reaches of its roof\n"
+               "- 40.3 as the tokens a second of slow\n"
+               "- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+               "  change: times faster than slow\n",
+               cases, sizeof cases / sizeof *cases);
+}
+
+/* Without a unit, and without a word of what it is, a number may be anything. */
+static void a_bare_number_needs_a_word(void)
+{
+    static const char name_it[] = "name what the figure is of";
+    static const struct said cases[] = {
+        {"It is 19.5 now", name_it}, {"The share is 19.5 now", NULL}, {"gaps has 19.5 now", NULL},
+        {"It is 19.5 % now", NULL},  {"It is 0.195 now", name_it},    {"0.195 of the step is idle", NULL},
+        {"It is 333.3 now", name_it}, {"It is 333.3 MiB now", NULL},   {"The memory is 333.3 now", NULL},
+        {"It is 2.50 now", name_it}, {"It is 2.50x now", NULL},       {"It is faster by 2.50 now", NULL},
+        {"It is 40.3 now", name_it}, {"40.3 tokens each second", NULL}};
+    check_said("- groups.share in parts as the share of {row}\n- 333.3 in MiB as the peak memory of slow\n"
+               "- 40.3 as the tokens a second of slow\n"
+               "- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+               "  change: times faster than slow\n",
+               cases, sizeof cases / sizeof *cases);
+}
+
 int main(void)
 {
     open_runs();
@@ -188,6 +234,8 @@ int main(void)
     TEST(a_quotient_is_said_of_speed_or_time);
     TEST(a_figure_by_chance_excuses_nothing);
     TEST(a_figure_needs_its_noun);
+    TEST(a_figure_is_of_its_quantity);
+    TEST(a_bare_number_needs_a_word);
     close_runs();
     return test_end();
 }
