@@ -169,8 +169,8 @@ bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, co
     bool open;
     if (f->change == TT_CHANGE_NONE) return false;
     s.way = way_of(sentence, &s);
-    enum tt_mention base = f->than ? tt_exercise_names_run(&s.own, f->than) : TT_MENTION_NONE;
-    if (f->than && s.way.begin != s.own.begin && !base) base = tt_exercise_names_run(&s.way, f->than);
+    enum tt_mention base = f->than ? tt_exercise_names_run(&s.own, f->than, f->brief) : TT_MENTION_NONE;
+    if (f->than && s.way.begin != s.own.begin && !base) base = tt_exercise_names_run(&s.way, f->than, f->brief);
     if (base == TT_MENTION_BESIDE) return false; /* of which run it speaks is open */
     s.other = base == TT_MENTION_SUBJECT;
     s.negated = is_negated(&s, &open);

@@ -79,7 +79,7 @@ static bool is_compared(const struct tt_clause *c, const char *s)
 }
 
 /* Names of runs may be plain words (late, double, norm): they are runs as the subject, or behind a preposition. */
-enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name)
+static enum tt_mention names(const struct tt_clause *c, const char *name)
 {
     static const char verbs[] = "is|was|has|had|does|takes|took|needs|reaches|shows|gives|comes|moves|hides|sends|ends";
     enum tt_mention found = TT_MENTION_NONE;
@@ -95,6 +95,28 @@ enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *nam
             found = TT_MENTION_BESIDE;
     }
     return found;
+}
+
+/* The part of the name before a _, all of it where there is none. */
+static void shorten(const char *name, char out[64]) { snprintf(out, 64, "%.*s", (int)strcspn(name, "_"), name); }
+
+enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name, bool brief)
+{
+    char start[64];
+    enum tt_mention found = names(c, name);
+    shorten(name, start);
+    return !found && brief ? names(c, start) : found;
+}
+
+/* What stands for another run stands for one that the figure is of: "flash" for flash_long. */
+static bool is_short_for(const struct tt_figure *f, const char *name, const struct tt_formula_scope *scope)
+{
+    char start[64];
+    for (int i = 0; f->brief && i < scope->count; i++) {
+        shorten(scope->runs[i].name, start);
+        if ((f->runs >> i & 1) && !strcmp(start, name)) return true;
+    }
+    return false;
 }
 
 unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope)
@@ -117,7 +139,8 @@ const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *
     struct tt_clause c = tt_exercise_clause(sentence, number);
     const char *other = NULL;
     for (int i = 0; f->runs && scope && i < scope->count; i++) {
-        if (is_noun_of(f, scope->runs[i].name) || !tt_exercise_names_run(&c, scope->runs[i].name)) continue;
+        if (is_noun_of(f, scope->runs[i].name) || !names(&c, scope->runs[i].name)) continue;
+        if (is_short_for(f, scope->runs[i].name, scope)) return NULL;
         if ((f->runs >> i & 1) || tt_exercise_is_run_of(number, x, f, i)) return NULL;
         other = scope->runs[i].name;
     }

@@ -250,6 +250,21 @@ static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
         all->n += tt_exercise_busy_figures(scope->runs[i].profile, &all->f[all->n]);
 }
 
+/* Where all figures are of flash_long and none of flash, that is what "flash" means. */
+static void find_brief(struct figures *all, const struct tt_formula_scope *scope)
+{
+    unsigned runs = 0;
+    bool brief = true;
+    for (int i = 0; i < all->n; i++) runs |= all->f[i].runs;
+    for (int i = 0; i < scope->count; i++)
+        for (int j = 0; j < scope->count; j++) {
+            size_t n = strlen(scope->runs[j].name);
+            bool begins = !strncmp(scope->runs[i].name, scope->runs[j].name, n) && scope->runs[i].name[n] == '_';
+            if (begins && (runs >> i & 1) && (runs >> j & 1)) brief = false;
+        }
+    for (int i = 0; i < all->n; i++) all->f[i].brief = brief;
+}
+
 tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     if (!q->names) return TT_OK;
@@ -266,6 +281,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
         else
             st = add_formula(all, y, scope);
     }
+    find_brief(all, scope);
     if (all->n) add_busy(all, scope);
     if (!st) tt_exercise_sentence(m, all->f, all->n, scope);
     if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);

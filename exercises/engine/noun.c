@@ -120,8 +120,11 @@ static bool tells_other(const struct tt_clause *c, const struct tt_quoted *numbe
 static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
 {
     static const char times[] = "quick|quicker|shorter|speed|speedup|time|step|throughput|token|tokens|gain|gains|take|"
-                                "takes|took|MFU|compare";
-    bool time = is_of_time(f), own = time && (in_clause(c, slower) || in_clause(c, times)), known = time;
+                                "takes|took|compare";
+    bool time = is_of_time(f),
+         own = time &&
+               (in_clause(c, slower) || in_clause(c, times) || (tt_exercise_is_times(number) && in_clause(c, "MFU"))),
+         known = time;
     bool other = tells_other(c, number, f);
     struct tt_clause name = {f->name, f->name + strlen(f->name)};
     if (other && !time && tt_exercise_part(f->unit) > 0) return TT_NOUN_OTHER;

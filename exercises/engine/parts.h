@@ -114,7 +114,8 @@ bool tt_exercise_has_word(const struct tt_clause *c, const char *words, char out
 /* How a clause names a run: not at all, as what another one is compared with, beside something, as its subject. */
 enum tt_mention { TT_MENTION_NONE, TT_MENTION_COMPARED, TT_MENTION_BESIDE, TT_MENTION_SUBJECT };
 
-enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name);
+/* `brief`: also by the part of its name before a _. */
+enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name, bool brief);
 
 /* The runs of the scope that the text (or NULL) names, a bit each. */
 unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope);
@@ -145,6 +146,7 @@ struct tt_figure {
     const char *name;           /* what it is, in words; {row} stands for the row */
     char row[48];               /* of a column; "": it is of none */
     unsigned runs;              /* of the scope that its name has, a bit each; 0: none */
+    bool brief;                 /* "flash" stands for the run flash_long: no figure is of the run flash */
     enum tt_change change;
     bool times;                 /* it is a quotient: 1 is no change */
     const char *than;           /* the run that it is changed from; NULL: not known */
