@@ -134,25 +134,30 @@ static void keep_best(struct tt_named *best, const struct tt_named *h)
     if (better || (best->f && contradicts(h, best))) *best = *h;
 }
 
+/* The number, which is x in the unit of the figure, as that figure. */
+static void try_number(const struct tt_sentence *s, const struct tt_figure *f, const struct tt_quoted *q, double x,
+                       bool bare, struct tt_named *best)
+{
+    enum tt_nouns noun;
+    struct tt_named h = {.f = f, .words = words_of(s->sentence, f)};
+    if (!tt_exercise_is_figure(q, x, f, s->sentence, s->f, s->n, s->anyway, &noun)) return;
+    if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;
+    snprintf(h.given, sizeof h.given, "%s", q->given);
+    h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : fabs(fabs(x / f->value) - 1);
+    if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
+    h.fit = fit_of(s, f, q, x, noun, &h);
+    keep_best(best, &h);
+}
+
 /* The numbers that are this figure in some unit. */
 static void find_numbers(const struct tt_sentence *s, const struct tt_figure *f, bool bare, struct tt_named *best)
 {
     struct tt_quoted q;
     double as[2];
-    for (const char *at = s->sentence; tt_exercise_quoted(s->sentence, &at, &q);)
-        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k && (bare || !is_bare_number(&q)); i++) {
-            enum tt_nouns noun;
-            struct tt_named h = {.f = f, .words = words_of(s->sentence, f)};
-            if (!tt_exercise_is_figure(&q, as[i], f, s->sentence, s->f, s->n, s->anyway, &noun)) continue;
-            if (is_small_count(f) && !strchr(q.given, '.') && (!bare || counts_another(f, at))) continue;
-            snprintf(h.given, sizeof h.given, "%s", q.given);
-            h.times = tt_exercise_is_times(&q);
-            h.off = tt_exercise_is_rounded(&q, as[i], fabs(f->value)) ? 0 : fabs(as[i] / f->value) - 1;
-            h.off = fabs(h.off);
-            if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
-            h.fit = fit_of(s, f, &q, as[i], noun, &h);
-            keep_best(best, &h);
-        }
+    for (const char *at = s->sentence; tt_exercise_quoted(s->sentence, &at, &q);) {
+        if ((s->only && s->only != q.begin) || (!bare && is_bare_number(&q))) continue;
+        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k; i++) try_number(s, f, &q, as[i], bare, best);
+    }
 }
 
 /* "one more wait", "waits twice": a count in letters. */
@@ -179,22 +184,38 @@ static void find_figure(const struct tt_sentence *s, const struct tt_figure *f, 
     if (f->about && !has_one_of(s->sentence, f->about)) return;
     if (f->with) bare = has_all_of(s->sentence, f->with);
     snprintf(h.given, sizeof h.given, "%s", f->word ? f->word : "");
-    if (f->word && has_word(s->sentence, f->word) && (!f->with || bare)) keep_best(best, &h);
+    if (f->word && !s->only && has_word(s->sentence, f->word) && (!f->with || bare)) keep_best(best, &h);
     if (f->word) return;
     find_numbers(s, f, bare, best);
     struct tt_quoted count;
-    if (!f->with || !bare || !has_count(s->sentence, f, &count)) return;
+    if (s->only || !f->with || !bare || !has_count(s->sentence, f, &count)) return;
     snprintf(h.given, sizeof h.given, "%.6g", fabs(f->value));
     h.fit = fit_of(s, f, &count, count.number, TT_NOUN_OWN, &h);
     keep_best(best, &h);
 }
 
-struct tt_named tt_exercise_find_named(const struct tt_sentence *s)
+static struct tt_named find_best(const struct tt_sentence *s)
 {
     struct tt_named best = {0};
     bool bare = true; /* a bare digit counts only where the run has no other figures */
     for (int i = 0; i < s->n; i++) bare &= s->f[i].with || s->f[i].about || is_bare_figure(&s->f[i]);
     for (int i = 0; i < s->n; i++) find_figure(s, &s->f[i], bare, &best);
+    return best;
+}
+
+/* A right figure excuses no other one that is said of another run or row, or turned round. */
+struct tt_named tt_exercise_find_named(const struct tt_sentence *s)
+{
+    struct tt_named best = find_best(s);
+    struct tt_sentence one = *s;
+    struct tt_quoted q;
+    for (const char *at = s->sentence; best.fit == TT_FIT_NAMED && tt_exercise_quoted(s->sentence, &at, &q);) {
+        one.only = q.begin;
+        struct tt_named h = find_best(&one);
+        if ((h.fit == TT_FIT_OF_ANOTHER || h.fit == TT_FIT_TURNED) && (is_precise(&q) || q.unit)) return h;
+        if (h.fit == TT_FIT_NONE && q.unit && !best.unknown[0])
+            snprintf(best.unknown, sizeof best.unknown, "%s", q.given);
+    }
     return best;
 }
 

@@ -73,7 +73,7 @@ static const struct quantity {
     {"roof", "roof|roofs", "roof|roofs"},
     {"MFU", "MFU|utilisation|utilization", "MFU"},
     {"tokens", "token|tokens|tok|throughput|speed", "token|tokens|tok"},
-    {"sequences", "sequence|sequences|sample|samples|throughput|speed", "sample|samples"},
+    {"sequences", "sequence|sequences|sample|samples|throughput|speed", "sequence|sequences|sample|samples"},
     {"kernels", "kernel|kernels|launch|launches|operation|operations", "kernel|kernels"},
     {"loss", "loss|losses", "loss|losses"},
     {"bytes|move", "byte|bytes|traffic|move|moves|moved|data", "byte|bytes"},

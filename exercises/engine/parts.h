@@ -182,6 +182,7 @@ struct tt_sentence {
     int n;
     const struct tt_formula_scope *scope;
     bool anyway; /* one that the other run has as well */
+    const char *only; /* the number that begins there, and no word; NULL: any of the sentence */
 };
 
 /* How a number is that of a figure, from worst to best. */
@@ -192,8 +193,8 @@ struct tt_named {
     enum tt_fit fit;
     int words; /* of the sentence that say what it is */
     double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
-    bool times; /* the number is a quotient: "1.3 times" */
     const struct tt_figure *f;
+    char unknown[40]; /* another number with a unit that is no figure of the list; "": there is none */
     char given[40], against[160]; /* the number; the run or row that it is not of, or what its words say instead */
 };
 

@@ -56,6 +56,7 @@ static void say_named(const struct tt_named *h, struct tt_mark *m)
     struct tt_text text = {0};
     tt_exercise_because(m, TT_MARK_RIGHT, "");
     say_what(h, &text);
+    if (h->unknown[0]) tt_text_printf(&text, "; %s is no figure that this check looks for", h->unknown);
     snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence says it of that, and whether the reason holds, "
                                         "this check cannot tell.", text.s, of_busy(h->f));
     tt_text_free(&text);

@@ -431,6 +431,10 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
             {"The MFU of fused is 55.9 %", NULL, "does not say it of that"},
             {"fused takes 5585 ms", NULL, "says it of fused"},
             {"flash takes 1.79 times as long as fused", NULL, "reciprocal"},
+            {"It is 1.79 times as fast, and fused_long takes 5585 ms", NULL, "says it of fused_long"},
+            {"It takes 5585 ms, 4412 ms more", NULL, "the opposite of \"more\""},
+            {"It takes 5585 ms and 900 MiB", "the step of flash_long; 900 is no figure that this check looks for",
+             NULL},
             {"It launches 733 kernels", NULL, "the tokens a second of flash_long, and"},
             {"It is 15.7 here", NULL, "name what the figure is of"}};
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
