@@ -27,6 +27,14 @@ static size_t name_at(const char *s)
     return n;
 }
 
+/* "from 55.3 % to 81 %": two figures. */
+static bool is_from_to(const char *sentence, const char *s)
+{
+    struct tt_clause before = {sentence, s};
+    char word[24];
+    return isdigit((unsigned char)s[2 + strspn(s + 2, " ")]) && tt_exercise_has_word(&before, "from", word);
+}
+
 size_t tt_exercise_parts_at(const char *sentence, const char *s)
 {
     static const char words[] = "and|but|while|where|whereas|instead|than|against|versus|vs|so|because|since|although|"
@@ -34,6 +42,7 @@ size_t tt_exercise_parts_at(const char *sentence, const char *s)
     if (strchr(",;:()", *s)) return 1;
     if (*s == '.' && (!s[1] || s[1] == ' ')) return 1;
     size_t n = s == sentence || !in_name(s[-1]) ? name_at(s) : 0;
+    if (n == 2 && is_one_of(s, n, "to") && is_from_to(sentence, s)) return n;
     return n && is_one_of(s, n, words) ? n : 0;
 }
 
@@ -81,18 +90,19 @@ static bool is_compared(const struct tt_clause *c, const char *s)
 /* Names of runs may be plain words (late, double, norm): they are runs as the subject, or behind a preposition. */
 static enum tt_mention names(const struct tt_clause *c, const char *name)
 {
-    static const char verbs[] = "is|was|has|had|does|takes|took|needs|reaches|shows|gives|comes|moves|hides|sends|ends";
+    static const char verbs[] =
+        "is|was|has|had|does|takes|took|needs|reaches|shows|gives|comes|moves|hides|sends|ends|"
+        "makes|runs|starts|launches|uses|gets|spends|rises|falls|grows|gains|loses|processes|waits";
     enum tt_mention found = TT_MENTION_NONE;
     for (const char *s = c->begin; (s = find(c, s, name)); s++) {
         const char *behind = s + strlen(name), *before = s;
         bool beside = strchr(name, '_') || follows(c, s, "of|in|run|for|by") || !strncmp(behind, "'s", 2);
         while (before > c->begin && before[-1] == ' ') before--;
         behind += strspn(behind, " ");
-        if (before == c->begin && is_one_of(behind, name_at(behind), verbs)) return TT_MENTION_SUBJECT;
-        if (beside && is_compared(c, s) && !found)
-            found = TT_MENTION_COMPARED;
-        else if (beside)
-            found = TT_MENTION_BESIDE;
+        bool verb = is_one_of(behind, name_at(behind), verbs), compared = beside && is_compared(c, s);
+        if (verb && (before == c->begin || (beside && !compared))) return TT_MENTION_SUBJECT;
+        beside |= follows(c, s, "the") && is_one_of(behind, name_at(behind), "step|run");
+        if (beside && !(compared && found)) found = compared ? TT_MENTION_COMPARED : TT_MENTION_BESIDE;
     }
     return found;
 }

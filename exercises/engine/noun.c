@@ -93,11 +93,13 @@ static bool is_of_time(const struct tt_figure *f)
     return f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
 }
 
-/* "29.4 % of the step" is a share, and "29.4 % slower" is none. */
-static bool is_share(const struct tt_quoted *number)
+/* "29.4 % of the step", "takes 29.4 %" are shares, and "29.4 % slower" is none. */
+static bool is_share(const struct tt_clause *c, const struct tt_quoted *number)
 {
     const char *s = number->end + strspn(number->end, " %");
-    if (!number->unit || strncasecmp(s, "of ", 3)) return false;
+    if (!number->unit) return false;
+    if (in_clause(c, "take|takes|took|spend|spends|spent")) return true;
+    if (strncasecmp(s, "of ", 3)) return false;
     for (s += 3; is_one_of(s, "the|a|its|this|whole|long"); s += strspn(s, " ")) s += strcspn(s, " ");
     return is_one_of(s, "step|time");
 }
@@ -132,7 +134,7 @@ static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quot
         bool mine = !time && in_clause(&name, quantities[i].name);
         known |= mine;
         own |= mine && in_clause(c, quantities[i].own);
-        other |= !mine && (in_clause(c, quantities[i].tells) || (!time && !i && is_share(number)));
+        other |= !mine && (in_clause(c, quantities[i].tells) || (!time && !i && is_share(c, number)));
     }
     return own ? TT_NOUN_OWN : known && other ? TT_NOUN_OTHER : TT_NOUN_NONE;
 }

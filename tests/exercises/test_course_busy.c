@@ -435,6 +435,8 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
             {"It takes 5585 ms, 4412 ms more", NULL, "the opposite of \"more\""},
             {"It takes 5585 ms and 900 MiB", "the step of flash_long; 900 is no figure that this check looks for",
              NULL},
+            {"The step of fused_long takes 1.79 times as long as that of flash_long", "how many times", NULL},
+            {"The step of fused_long is 0.56 times as long", NULL, "reciprocal"},
             {"It launches 733 kernels", NULL, "the tokens a second of flash_long, and"},
             {"It is 15.7 here", NULL, "name what the figure is of"}};
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {

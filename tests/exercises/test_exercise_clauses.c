@@ -26,7 +26,9 @@ static void a_figure_is_of_its_run(void)
         {"The step of slow takes 250 ms", NULL}, {"The step of fast takes 250 ms", other},
         {"fast takes 250 ms", other}, {"In fast it is 250 ms", other}, {"fast's step is 250 ms", other},
         {"The step takes 250 ms, that of fast less", NULL}, {"slow takes 250 ms and fast 100 ms", NULL},
-        {"250 ms instead of the 100 of fast", NULL}, {"It is not as fast: 250 ms", NULL},
+        {"250 ms instead of the 100 of fast", NULL},
+        {"fast makes it in 250 ms", other}, {"The fast step takes 250 ms", other},
+        {"It falls from 250 ms to 100 ms in fast", NULL}, {"It is not as fast: 250 ms", NULL},
         {"A fast step is not one of 250 ms", NULL}, {"The step is as long as that of fast: 250 ms", NULL}};
     check_said("- 1000 * slow:step.seconds in ms as the step of slow\n", cases, sizeof cases / sizeof *cases);
 }
@@ -192,6 +194,7 @@ static void a_figure_is_of_its_quantity(void)
         {"norm reaches 37.5 % of its roof", NULL},
         {"The share of norm is 37.5 %", name_it},
         {"norm takes 37.5 % of the step", name_it},
+        {"norm takes 37.5 % in slow", name_it},
         {"It is 37.5 % slower in norm", name_it},
         {"It is 37.5 times as fast", name_it},
         {"It makes 40.3 tokens a second", NULL},
