@@ -80,6 +80,8 @@ static const struct quantity {
     {"FLOPs|compute", "FLOP|FLOPs|GFLOP|arithmetic|compute|computes|operations", "FLOP|FLOPs"},
     {"intensity", "intensity|FLOP|FLOPs", "intensity"},
     {"efficiency", "efficiency|efficient|scaling|scales", "efficiency"},
+    {"communication", "communication|communicate|communicates|hide|hides|hidden|exposed|link",
+     "hide|hides|hidden|exposed"},
     {"limit", "limit|limits|Amdahl|most|gain|gains|fast|faster|speed|speedup", ""}};
 
 static bool in_clause(const struct tt_clause *c, const char *words)

@@ -553,6 +553,11 @@ static void busy_ranks_decide_nothing(void)
     CHECK(ask(&e, r, 4, "strong_part", "weak", &m) == TT_MARK_WRONG);
     CHECK(ask(&e, r, 4, "cure", "strong reaches 57.8 %: accumulate, or a larger batch", &m) == TT_MARK_RIGHT &&
           ask(&e, r, 4, "cure", "of 406 ms communication less would be sent", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 4, "cure", "strong hides 57.8 % of its communication", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "the efficiency of strong, and the sentence does not say it of that"), "%s", m.reason);
+    CHECK(ask(&e, r, 4, "cure", "The efficiency of weak is 73.6 %", &m) == TT_MARK_RIGHT &&
+          strstr(m.means, "may be far off") && ask(&e, r, 4, "cure", "The efficiency of strong is 57.8 %", &m) ==
+          TT_MARK_RIGHT && !strstr(m.means, "busy"), "%s", m.means);
     CHECK(ask(&e, r, 4, "cure", "its 1 and only way, 2 more", &m) == TT_MARK_UNKNOWN);
     CHECK(ask(&e, r, 4, "cure", "fewer than 5 collectives a step", &m) == TT_MARK_RIGHT &&
           ask(&e, r, 4, "cure", "fewer collectives, after 5 tries", &m) == TT_MARK_UNKNOWN, "%s", m.reason);
