@@ -141,6 +141,7 @@ static void try_number(const struct tt_sentence *s, const struct tt_figure *f, c
     enum tt_nouns noun;
     struct tt_named h = {.f = f, .words = words_of(s->sentence, f)};
     if (!tt_exercise_is_figure(q, x, f, s->sentence, s->f, s->n, s->anyway, &noun)) return;
+    if (f->printed && tt_exercise_digits(q->given) < 2 && !has_word(s->sentence, f->row)) return;
     if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;
     snprintf(h.given, sizeof h.given, "%s", q->given);
     h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : fabs(fabs(x / f->value) - 1);

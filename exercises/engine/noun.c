@@ -123,8 +123,9 @@ static bool tells_other(const struct tt_clause *c, const struct tt_quoted *numbe
 /* Of figures that have no unit, or are a part: those in ms or MiB are told apart by that. */
 static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
 {
-    static const char times[] = "quick|quicker|shorter|speed|speedup|time|step|throughput|token|tokens|gain|gains|take|"
-                                "takes|took|compare";
+    static const char times[] =
+        "quick|quicker|shorter|speed|speedup|time|step|throughput|token|tokens|gain|gains|gained|win|wins|take|"
+        "takes|took|compare";
     bool time = is_of_time(f),
          own = time &&
                (in_clause(c, slower) || in_clause(c, times) || (tt_exercise_is_times(number) && in_clause(c, "MFU"))),
@@ -159,11 +160,12 @@ static bool has_word_of(const char *sentence, const struct tt_figure *f)
 
 enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f)
 {
-    struct tt_clause c = tt_exercise_clause(sentence, number);
+    struct tt_clause c = tt_exercise_clause(sentence, number), all = {sentence, sentence + strlen(sentence)};
     if (!f->name || f->about || f->with) return TT_NOUN_OWN;
     bool unitless = !f->unit || tt_exercise_part(f->unit) > 0;
     enum tt_nouns found = unitless ? quantity_of(&c, number, f) : TT_NOUN_NONE;
     bool bare = !number->unit && !tt_exercise_is_times(number);
     if (found != TT_NOUN_NONE) return found;
-    return bare && !has_word_of(sentence, f) ? TT_NOUN_NONE : TT_NOUN_OWN;
+    if (!bare || has_word_of(sentence, f)) return TT_NOUN_OWN;
+    return unitless && quantity_of(&all, number, f) == TT_NOUN_OWN ? TT_NOUN_OWN : TT_NOUN_NONE;
 }
