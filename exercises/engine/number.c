@@ -250,7 +250,8 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
         return "100 times too small: a percentage is wanted, not a fraction";
     *mistaken = 100 * right;
     if (!q->unit && q->tolerance > 0 && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
-        return "100 times too large: a fraction is wanted, not a percentage";
+        return fabs(right) < 1 ? "100 times too large: a fraction is wanted, not a percentage"
+                               : "100 times too large: how many times is wanted, not a percentage";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         *mistaken = slips[i].factor * right;
         if (equals(q, x / slips[i].factor, right))

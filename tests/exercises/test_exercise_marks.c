@@ -27,6 +27,10 @@ static void judges_numbers(void)
         .kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "a fraction is wanted"), "%s", m.reason);
+    q.answer = "slow:step.seconds / fast:step.seconds";
+    CHECK(judge(q, "250", &m) == TT_MARK_WRONG && strstr(m.reason, "how many times is wanted"), "no fraction: %s",
+          m.reason);
+    q.answer = "fast:step.seconds / slow:step.seconds";
     q.unit = "%"; /* 0.4 % */
     CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "multiplied by 100 twice"), "%s", m.reason);
     CHECK(judge(q, "0.004", &m) == TT_MARK_WRONG && strstr(m.reason, "not a fraction"), "%s", m.reason);
