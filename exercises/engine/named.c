@@ -120,6 +120,18 @@ static bool contradicts(const struct tt_named *turned, const struct tt_named *na
            !named->words;
 }
 
+/* To its three digits the figure of another row or run than the sentence names, and only near to that one's. */
+static bool is_anothers(const struct tt_named *other, const struct tt_named *named)
+{
+    return other->fit == TT_FIT_OF_ANOTHER && named->fit == TT_FIT_NAMED && other->off == 0 && named->off > 0 &&
+           tt_exercise_digits(other->given) > 2 && !strcmp(other->given, named->given);
+}
+
+static bool excludes(const struct tt_named *h, const struct tt_named *named)
+{
+    return h->f && named->f && (contradicts(h, named) || is_anothers(h, named));
+}
+
 /* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance. */
 static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
 {
@@ -128,10 +140,10 @@ static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
 
 static void keep_best(struct tt_named *best, const struct tt_named *h)
 {
-    if (best->f && contradicts(best, h)) return;
+    if (excludes(best, h)) return;
     bool better = h->fit > best->fit || (h->fit == best->fit && h->words > best->words) ||
                   (best->f && h->fit == best->fit && h->words == best->words && is_nearer(h, best));
-    if (better || (best->f && contradicts(h, best))) *best = *h;
+    if (better || excludes(h, best)) *best = *h;
 }
 
 /* The number, which is x in the unit of the figure, as that figure. */

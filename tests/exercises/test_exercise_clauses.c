@@ -43,6 +43,13 @@ static void a_figure_is_of_its_row(void)
     check_said("- groups.share in parts as the share of {row}\n", cases, sizeof cases / sizeof *cases);
     check_said("- 100 * groups[norm].share in % as the share of norm\n- groups.share in parts as the share of {row}\n",
                one, sizeof one / sizeof *one);
+    static const struct said near[] = {
+        {"norm reaches 88.2 % of its roof", NULL},
+        {"norm reaches 87.3 % of its roof", "what ffn reaches of its roof, and the sentence says it of norm"},
+        {"ffn reaches 87.3 % of its roof", NULL}};
+    check_said("- 88 + 0 * groups[norm].share in % as what norm reaches of its roof\n"
+               "- 87.3 + 0 * groups[ffn].share in % as what ffn reaches of its roof\n",
+               near, sizeof near / sizeof *near);
 }
 
 /* What is more is not fewer, and what is twice as fast is not twice as long, from whichever side it is said. */
