@@ -142,16 +142,17 @@ static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quot
     return own ? TT_NOUN_OWN : known && other ? TT_NOUN_OTHER : TT_NOUN_NONE;
 }
 
-/* A word of the name stands in the sentence, but for what it is of or in. */
-static bool has_word_of(const char *sentence, const struct tt_figure *f)
+/* A word of the name stands in the sentence, but for what it is of or in; of the id of a question any part of it. */
+static bool has_word_of(const struct tt_clause *all, const struct tt_figure *f)
 {
-    struct tt_clause all = {sentence, sentence + strlen(sentence)};
-    bool found = f->row[0] && in_clause(&all, f->row), of = false;
+    static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    bool found = in_clause(all, f->row) || (f->from && in_clause(all, f->from)), of = false;
     char word[40];
-    for (const char *s = f->name; *s && !found; s += *s != 0) {
-        size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    for (const char *s = f->name ? f->name : f->from; *s && !found; s += *s != 0) {
+        size_t n = strspn(s, f->name ? letters : letters + 1), least = f->name ? 4 : 3;
         snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, s);
-        found = n > 3 && !of && in_clause(&all, word) && !is_one_of(word, "that|what|those|over|minus|which|many|does");
+        found =
+            n >= least && !of && in_clause(all, word) && !is_one_of(word, "that|what|those|over|minus|which|many|does");
         if (n) of = is_one_of(word, "of|in");
         s += n;
     }
@@ -161,11 +162,11 @@ static bool has_word_of(const char *sentence, const struct tt_figure *f)
 enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f)
 {
     struct tt_clause c = tt_exercise_clause(sentence, number), all = {sentence, sentence + strlen(sentence)};
-    if (!f->name || f->about || f->with) return TT_NOUN_OWN;
-    bool unitless = !f->unit || tt_exercise_part(f->unit) > 0;
+    if ((!f->name && !f->from) || f->about || f->with) return TT_NOUN_OWN;
+    bool unitless = f->name && (!f->unit || tt_exercise_part(f->unit) > 0);
     enum tt_nouns found = unitless ? quantity_of(&c, number, f) : TT_NOUN_NONE;
     bool bare = !number->unit && !tt_exercise_is_times(number);
     if (found != TT_NOUN_NONE) return found;
-    if (!bare || has_word_of(sentence, f)) return TT_NOUN_OWN;
+    if (!bare || has_word_of(&all, f)) return TT_NOUN_OWN;
     return unitless && quantity_of(&all, number, f) == TT_NOUN_OWN ? TT_NOUN_OWN : TT_NOUN_NONE;
 }

@@ -73,7 +73,7 @@ static void show_example(struct tt_mark *m, const struct tt_figure *f)
             n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
     if (f->noun && (size_t)n < sizeof m->right)
         snprintf(m->right + n, sizeof m->right - (size_t)n, " and the word %.*s", (int)strcspn(f->noun, "|"), f->noun);
-    if (f->word || f->noun || f->with || !f->name || (size_t)n >= sizeof m->right) return;
+    if (f->word || f->noun || f->with || !(f->name || f->from) || (size_t)n >= sizeof m->right) return;
     say_name(f, &name);
     if (!name.failed) snprintf(m->right + n, sizeof m->right - (size_t)n, " as %s", name.s);
     tt_text_free(&name);

@@ -96,6 +96,28 @@ static void reads_figures_in_any_unit(void)
     tt_yaml_free(names);
 }
 
+/* Where any right answer of the worksheet counts, its id says what a bare number is. */
+static void a_bare_number_needs_its_question(void)
+{
+    static const struct {
+        const char *sentence;
+        bool right;
+    } cases[] = {{"It takes 62.3 MiB of it", true}, {"The activations are 62.3 in all", true},
+                 {"It is 62.3 in all", false},      {"activations_mib is 62.3 in all", true},
+                 {"It is 1.42 times as large", true}, {"The growth is 1.42 here", true}, {"It is 1.42 here", false}};
+    struct tt_figure f[] = {{.value = 62.3, .unit = tt_exercise_unit("MiB"), .from = "activations_mib"},
+                            {.value = 1.42, .from = "batch_growth"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_mark m = {.kind = TT_MARK_EMPTY};
+        snprintf(m.given, sizeof m.given, "%s", cases[i].sentence);
+        tt_exercise_sentence(&m, f, 2, NULL);
+        CHECK(cases[i].right ? m.kind == TT_MARK_RIGHT
+                             : m.kind == TT_MARK_UNKNOWN && strstr(m.reason, "name what the figure is of"),
+              "%s: %s%s", cases[i].sentence, m.reason, m.means);
+        CHECK(!strcmp(m.right, "a sentence with 62.3 as activations_mib"), "%s", m.right);
+    }
+}
+
 int main(void)
 {
     open_runs();
@@ -103,6 +125,7 @@ int main(void)
     TEST(takes_intensities);
     TEST(takes_no_other_number);
     TEST(reads_figures_in_any_unit);
+    TEST(a_bare_number_needs_its_question);
     close_runs();
     return test_end();
 }
