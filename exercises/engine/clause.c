@@ -177,10 +177,3 @@ bool tt_exercise_has_word(const struct tt_clause *c, const char *words, char out
     }
     return false;
 }
-
-bool tt_exercise_clause_has(const char *sentence, const struct tt_quoted *number, const char *words)
-{
-    struct tt_clause c = tt_exercise_clause(sentence, number);
-    char word[24];
-    return tt_exercise_has_word(&c, words, word);
-}

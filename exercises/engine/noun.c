@@ -1,6 +1,7 @@
 /* What a number in a sentence is a number of: the noun that stands nearest to it. Quotients, losses and norms lie close
  * together, and one of many is near most numbers; "1.3 times as long" names no gradient that is off by 1.3. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

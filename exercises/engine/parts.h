@@ -125,8 +125,6 @@ const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *
 /* The same of the rows of n figures. */
 const char *tt_exercise_other_row(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
                                   const struct tt_figure *all, int n);
-/* Whether the clause has one of the words ("a|b"). */
-bool tt_exercise_clause_has(const char *sentence, const struct tt_quoted *number, const char *words);
 
 /* change.c: whether the words say the change otherwise than the figure does, "fewer" where it is more, or "as fast" of
  * a quotient of times; `says`: what is wrong with that, to follow what the figure is. */
