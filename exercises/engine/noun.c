@@ -1,5 +1,6 @@
-/* What a number in a sentence is a number of: the noun that stands nearest to it. Quotients, losses and norms lie close
- * together, and one of many is near most numbers; "1.3 times as long" names no gradient that is off by 1.3. */
+/* What a number in a sentence is a number of. Quotients, losses and norms lie close together, and one of many is near
+ * most numbers; "1.3 times as long" names no gradient that is off by 1.3. Where a figure lists its nouns, the nearest
+ * one decides; else the name of the figure says what it is, and a clause about another quantity does not name it. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
