@@ -9,9 +9,11 @@
 #include "exercises/engine/parts.h"
 
 /* The words of either way; of times, what is longer is slower. */
-#define UP "more|larger|bigger|higher|greater|extra|additional|grew|grows|grown|rose|rises|increased|increases"
+#define UP                                                                                                             \
+    "more|larger|bigger|higher|greater|extra|additional|adds|added|grew|grows|grown|rose|rises|increased|increases"
 #define DOWN                                                                                                           \
-    "less|fewer|smaller|lower|saves|saved|saving|shrinks|shrank|fell|falls|drops|dropped|loses|lost|decreased|decreases"
+    "less|fewer|smaller|lower|saves|saved|saving|shrinks|shrank|fell|falls|drops|dropped|loses|lost|decreased|"        \
+    "decreases"
 #define SLOW "longer|slower"
 #define QUICK "faster|quicker|shorter"
 /* What they are said of. What is slower may be so by its speed or by its time. */

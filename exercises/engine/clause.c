@@ -46,6 +46,20 @@ size_t tt_exercise_parts_at(const char *sentence, const char *s)
     return n && is_one_of(s, n, words) ? n : 0;
 }
 
+/* "flash: 1353 ms", "1353 ms (flash)": a name alone belongs to the clause beside it. */
+static struct tt_clause with_name(const char *sentence, struct tt_clause c)
+{
+    size_t n = *c.end == '(' ? name_at(c.end + 1) : 0;
+    const char *s = c.begin - (c.begin > sentence);
+    if (n && c.end[n + 1] == ')') c.end += n + 1;
+    if (*s != ':') return c;
+    while (s > sentence && in_name(s[-1])) s--;
+    const char *before = s;
+    while (before > sentence && before[-1] == ' ') before--;
+    if (before == sentence || strchr(",;:.()", before[-1])) c.begin = s;
+    return c;
+}
+
 struct tt_clause tt_exercise_clause(const char *sentence, const struct tt_quoted *number)
 {
     struct tt_clause c = {sentence, number->end};
@@ -54,7 +68,7 @@ struct tt_clause tt_exercise_clause(const char *sentence, const struct tt_quoted
         if (n && s + n <= number->begin) c.begin = s + n;
     }
     while (*c.end && !tt_exercise_parts_at(sentence, c.end)) c.end++;
-    return c;
+    return with_name(sentence, c);
 }
 
 /* The next place of the name in the clause; NULL: none. Names have spaces in them too ("layer 3"). */
@@ -96,7 +110,8 @@ static enum tt_mention names(const struct tt_clause *c, const char *name)
     enum tt_mention found = TT_MENTION_NONE;
     for (const char *s = c->begin; (s = find(c, s, name)); s++) {
         const char *behind = s + strlen(name), *before = s;
-        bool beside = strchr(name, '_') || follows(c, s, "of|in|run|for|by") || !strncmp(behind, "'s", 2);
+        bool alone = s > c->begin ? s[-1] == '(' : *behind == ':';
+        bool beside = alone || strchr(name, '_') || follows(c, s, "of|in|run|for|by") || !strncmp(behind, "'s", 2);
         while (before > c->begin && before[-1] == ' ') before--;
         behind += strspn(behind, " ");
         bool verb = is_one_of(behind, name_at(behind), verbs), compared = beside && is_compared(c, s);

@@ -97,7 +97,7 @@ static bool is_of_time(const struct tt_figure *f)
     return f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
 }
 
-/* "29.4 % of the step", "takes 29.4 %" are shares, and "29.4 % slower" is none. */
+/* "29.4 % of the step", "takes 29.4 %" are shares. */
 static bool is_share(const struct tt_clause *c, const struct tt_quoted *number)
 {
     const char *s = number->end + strspn(number->end, " %");
@@ -108,17 +108,24 @@ static bool is_share(const struct tt_clause *c, const struct tt_quoted *number)
     return is_one_of(s, "step|time");
 }
 
-static bool is_change(const struct tt_quoted *number)
+/* "29.4 % slower", "257 MiB less", "by 467 ms" are changes, and "29.4 % of it" is none. */
+static bool is_change(const struct tt_clause *c, const struct tt_quoted *number, bool part)
 {
-    return number->unit &&
-           is_one_of(number->end + strspn(number->end, " %"), "slower|faster|quicker|shorter|longer|less|more");
+    const char *s = number->end + strspn(number->end, " "), *word = number->begin;
+    s += strcspn(s, " ");
+    if (!number->unit) return false;
+    if (is_one_of(s + strspn(s, " "), "slower|faster|quicker|shorter|longer|less|more")) return true;
+    while (word > c->begin && word[-1] == ' ') word--;
+    while (word > c->begin && isalpha((unsigned char)word[-1])) word--;
+    return !part && is_one_of(word, "by|save|saves|saved|saving");
 }
 
 /* The clause says that the number is of another thing. */
 static bool tells_other(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
 {
     bool part = tt_exercise_part(f->unit) > 0;
-    if (part && f->change == TT_CHANGE_NONE) return is_change(number) || (tt_exercise_is_times(number) && !f->quotient);
+    if (part && f->change == TT_CHANGE_NONE)
+        return is_change(c, number, true) || (tt_exercise_is_times(number) && !f->quotient);
     return (!part || is_of_time(f)) && in_clause(c, "memory");
 }
 
@@ -168,6 +175,7 @@ enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted 
     bool unitless = f->name && (!f->unit || tt_exercise_part(f->unit) > 0);
     enum tt_nouns found = unitless ? quantity_of(&c, number, f) : TT_NOUN_NONE;
     bool bare = !number->unit && !tt_exercise_is_times(number);
+    if (f->name && !unitless && f->change == TT_CHANGE_NONE && is_change(&c, number, false)) return TT_NOUN_OTHER;
     if (found != TT_NOUN_NONE) return found;
     if (!bare || has_word_of(&all, f)) return TT_NOUN_OWN;
     return unitless && quantity_of(&all, number, f) == TT_NOUN_OWN ? TT_NOUN_OWN : TT_NOUN_NONE;

@@ -442,6 +442,13 @@ static void a_busy_quotient_is_no_gain_of_attention(void)
             {"attention_softmax takes 0.9 %", NULL, "none of"},
             {"The gain falls from 1.88 to 1.79", "how many times", NULL},
             {"It wins 1.79x thanks to fewer bytes", "how many times", NULL},
+            {"It takes 5585 ms longer", NULL, "the step of flash_long, and the sentence does not say it of that"},
+            {"It saves 5585 ms", NULL, "the step of flash_long, and the sentence does not say it of that"},
+            {"It takes 5585 ms of time", "the step of flash_long", NULL},
+            {"The memory falls by 333 MiB", NULL, "the sentence does not say it of that"},
+            {"5585 ms (flash) and 9997 ms (fused) a step", "the step of", NULL},
+            {"5585 ms (fused) a step", NULL, "the step of flash_long, and the sentence says it of fused"},
+            {"fused: 5585 ms is the step", NULL, "the step of flash_long, and the sentence says it of fused"},
             {"It launches 733 kernels", NULL, "the tokens a second of flash_long, and"},
             {"It is 15.7 here", NULL, "name what the figure is of"}};
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
