@@ -60,8 +60,8 @@ static bool is_of_other(const char *sentence, const struct tt_figure *f, int n, 
     double as[2];
     if (tt_exercise_digits(q->given) < 2 || !strchr(q->given, '.')) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, f[i].unit, as); is_at_large(sentence, &f[i], q) && j < k; j++)
-            if (tt_exercise_is_rounded(q, as[j], fabs(f[i].other))) return true;
+        for (int j = 0, k = tt_exercise_quoted_as(q, f[i].unit, as); j < k; j++)
+            if (tt_exercise_is_rounded(q, as[j], fabs(f[i].other)) && is_at_large(sentence, &f[i], q)) return true;
     return false;
 }
 
@@ -69,7 +69,6 @@ static bool is_of_other(const char *sentence, const struct tt_figure *f, int n, 
  * it is also that one's. */
 static bool is_this(const struct tt_figure *f, const struct tt_quoted *q, double x, bool anyway)
 {
-    if (!is_figure(f, q, x)) return false;
     if (!f->unlike) return true;
     bool others = tt_exercise_is_rounded(q, x, fabs(f->other));
     return anyway ? others : !others && fabs(x - fabs(f->value)) < fabs(x - fabs(f->other));
@@ -83,17 +82,19 @@ static bool is_nearer_other(const char *sentence, const struct tt_figure *all, i
     double as[2], own = fabs(x - fabs(f->value)) / fabs(f->value);
     if (!f->unlike || tt_exercise_is_count(f) || tt_exercise_is_rounded(q, x, fabs(f->value))) return false;
     for (int i = 0; i < n; i++)
-        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); is_at_large(sentence, &all[i], q) && j < k; j++)
-            if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other)) return true;
+        for (int j = 0, k = tt_exercise_quoted_as(q, all[i].unit, as); j < k; j++)
+            if (fabs(as[j] - fabs(all[i].other)) < own * fabs(all[i].other) && is_at_large(sentence, &all[i], q))
+                return true;
     return false;
 }
 
 bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_figure *f, const char *sentence,
                            const struct tt_figure *all, int n, bool anyway, enum tt_nouns *noun)
 {
+    if (!is_figure(f, q, x)) return false;
     *noun = noun_of(sentence, f, q);
     bool others = f->unlike && !tt_exercise_is_count(f) && is_of_other(sentence, all, n, q);
-    if (others ? !anyway || !is_figure(f, q, x) : !is_this(f, q, x, anyway)) return false;
+    if (others ? !anyway : !is_this(f, q, x, anyway)) return false;
     return anyway || !is_nearer_other(sentence, all, n, f, q, x);
 }
 
