@@ -3,6 +3,7 @@
 /* The macros that kernels.def uses; `a` is the arguments of the kernel. */
 #define E ((double)tt_dtype_size(a->dtype))
 #define F4 4.0
+#define M(type) ((double)tt_dtype_size(type))
 #define RC ((double)a->rows * (double)a->cols)
 #define QK ((double)a->T * (double)(a->heads + a->kv_heads) * (double)a->D)
 #define BSD ((double)a->B * (double)a->S * (double)a->D)

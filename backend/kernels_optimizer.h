@@ -21,15 +21,19 @@ struct tt_sum_squares_args {
 
 /* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
  * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. With `low` there is no w:
- * copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and written instead. */
+ * copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and written instead. Moments
+ * in bf16 are drawn (half.h): m by the lower half of the draw, v by the upper one. */
 struct tt_adamw_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
-    float *w, *m, *v;
+    float *w;
+    void *m, *v;
     const float *grad;
-    void *copy;    /* or NULL */
-    uint16_t *low; /* or NULL; GPUs only */
+    void *copy;            /* or NULL */
+    uint16_t *low;         /* or NULL; GPUs only */
+    enum tt_dtype moments; /* of m and v: float or bf16 */
     int64_t n, decay_end;
+    int64_t first; /* which parameter of the model the first one is */
     float beta1, beta2, eps, decay;
     int32_t units; /* of a GPU that it may take, since others run beside it; 0: all of them. The same bits */
 };

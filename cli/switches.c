@@ -18,7 +18,7 @@ static void print_fp8(const struct tt_model *m, const struct tt_plan *step)
         in_fp8 += op->kind == TT_OP_GEMM && tt_is_fp8(op->args.gemm.type_a);
     }
     printf("math    fp8 factors in %d of %d matrix products, %s for the rest%s%s\n", in_fp8, all,
-           m->no_bf16 ? "fp32" : "bf16", m->no_bf16 ? "" : ", with fp32 for sums, weights and moments",
+           m->no_bf16 ? "fp32" : "bf16", m->no_bf16 ? "" : ", with fp32 for sums and weights",
            scales[m->config.fp8_scaling]);
 }
 
@@ -27,8 +27,8 @@ static void print_math(const struct tt_model *m, const struct tt_plan *step)
     const char *words = "fp32";
     if (m->config.precision == TT_TF32)
         words = m->tf32 ? "fp32, matrix products in tf32" : "fp32, since this device has no tf32";
-    if (m->config.precision == TT_PREC_BF16) words = "bf16, with fp32 for sums, weights and moments";
-    if (m->config.precision == TT_PREC_FP16) words = "fp16 with a scaled loss, and fp32 for sums, weights and moments";
+    if (m->config.precision == TT_PREC_BF16) words = "bf16, with fp32 for sums and weights";
+    if (m->config.precision == TT_PREC_FP16) words = "fp16 with a scaled loss, and fp32 for sums and weights";
     if (m->config.precision == TT_PREC_FP8)
         print_fp8(m, step);
     else
@@ -40,7 +40,7 @@ static void print_optimizer(const struct tt_model *m)
     const char *words = "not fused: a kernel for each operation on each tensor";
     if (m->fuse[TT_FUSE_OPTIMIZER]) words = "fused: one kernel over all parameters";
     if (m->fuse[TT_FUSE_LATE]) words = "fused: one kernel, layer by layer beside the forward pass of the next step";
-    printf("adamw   %s\n", words);
+    printf("adamw   %s%s\n", words, m->config.moments == TT_MOMENTS_BF16 ? "; moments in bf16" : "");
     const struct tt_config *c = &m->config;
     if (c->update != TT_UPDATE_TOP_K) return;
     int64_t groups = m->params.groups.count;

@@ -243,10 +243,11 @@ void sum_partials(struct build *b, float *partial, int64_t count);
 /* What the optimiser goes over at a time: the arena, or this rank's part of a bucket. */
 struct slice {
     int bucket;
-    int64_t n, decay_end;
-    float *grad, *w, *m, *v; /* w: NULL with `low` */
-    void *copy;              /* or NULL */
-    uint16_t *low;           /* or NULL */
+    int64_t first, n, decay_end; /* first: in the arena */
+    float *grad, *w;             /* w: NULL with `low` */
+    void *m, *v;                 /* floats, or bf16 (tt_params.moments) */
+    void *copy;                  /* or NULL */
+    uint16_t *low;               /* or NULL */
 };
 
 int slice_count(const struct build *b);

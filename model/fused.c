@@ -200,9 +200,9 @@ struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s)
 {
     const struct tt_config *c = b->c;
     return (struct tt_adamw_args){.dtype = b->p->dtype, .state = b->state, .w = s->w, .m = s->m, .v = s->v,
-                                  .grad = s->grad, .n = s->n, .copy = s->copy, .low = s->low,
-                                  .decay_end = s->decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
-                                  .eps = (float)c->adam_eps, .decay = (float)c->weight_decay};
+                                  .moments = b->m->params.moments, .grad = s->grad, .first = s->first, .n = s->n,
+                                  .copy = s->copy, .low = s->low, .decay_end = s->decay_end, .beta1 = (float)c->beta1,
+                                  .beta2 = (float)c->beta2, .eps = (float)c->adam_eps, .decay = (float)c->weight_decay};
 }
 
 void optimizer_fused(struct build *b)

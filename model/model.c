@@ -258,9 +258,10 @@ static struct shape batch_of(const struct tt_model *m)
 
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
 {
-    if (m->params.groups.count && !m->fuse[TT_FUSE_OPTIMIZER])
-        return tt_fail(TT_USAGE, "--update top-k needs the optimiser in one kernel, which this run does not have; use "
-                                 "--version fused or flash, or add --fuse optimizer");
+    bool chooses = m->params.groups.count > 0;
+    if ((chooses || m->params.moments != TT_F32) && !m->fuse[TT_FUSE_OPTIMIZER])
+        return tt_fail(TT_USAGE, "--%s needs the optimiser in one kernel, which this run does not have; use --version "
+                                 "fused or flash, or add --fuse optimizer", chooses ? "update top-k" : "moments bf16");
     return write_plan(m, write_train, batch_of(m), out);
 }
 

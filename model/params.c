@@ -181,7 +181,8 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
     int layers = (int)c->num_layers;
     *p = (struct tt_params){.items = calloc(3 + (size_t)((MATRICES + vectors(c)) * layers), sizeof *p->items),
                             .buckets = calloc(4 + (size_t)layers, sizeof *p->buckets),
-                            .rank = c->rank, .ranks = c->ranks > 1 ? (int)c->ranks : 1};
+                            .rank = c->rank, .ranks = c->ranks > 1 ? (int)c->ranks : 1,
+                            .moments = c->moments == TT_MOMENTS_BF16 ? TT_BF16 : TT_F32};
     if (!p->items || !p->buckets)
         return tt_no_memory("the parameter table of %d layers", layers);
     shard(p, c->shard);

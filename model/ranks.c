@@ -153,16 +153,21 @@ void sum_partials(struct build *b, float *partial, int64_t count)
 
 int slice_count(const struct build *b) { return sharded(b, TT_X_MOMENT1) ? params(b)->bucket_count : 1; }
 
+static void *moments(struct build *b, enum tt_external x, int64_t at)
+{
+    size_t bytes = tt_dtype_size(params(b)->moments);
+    return (char *)tt_plan_external(b->p, x, (size_t)tt_arena_count(params(b), x) * bytes) + (size_t)at * bytes;
+}
+
 /* The piece of `part` in each array: where the arena has it, or where the parts of a sharded one are. */
 static struct slice slice(struct build *b, struct tt_part part)
 {
     const struct tt_params *p = params(b);
-    float *m = tt_plan_external(b->p, TT_X_MOMENT1, (size_t)tt_arena_count(p, TT_X_MOMENT1) * sizeof *m);
-    float *v = tt_plan_external(b->p, TT_X_MOMENT2, (size_t)tt_arena_count(p, TT_X_MOMENT2) * sizeof *v);
 #define AT(x) (p->sharded[x] ? part.at : part.begin)
     bool same = b->p->dtype == TT_F32;
-    struct slice s = {.n = part.count, .grad = (float *)b->grads + AT(TT_X_GRADS), .m = m + AT(TT_X_MOMENT1),
-                      .v = v + AT(TT_X_MOMENT2), .copy = same ? NULL : view(b, b->weights, AT(TT_X_WEIGHTS))};
+    struct slice s = {.first = part.begin, .n = part.count, .grad = (float *)b->grads + AT(TT_X_GRADS),
+                      .m = moments(b, TT_X_MOMENT1, AT(TT_X_MOMENT1)), .v = moments(b, TT_X_MOMENT2, AT(TT_X_MOMENT2)),
+                      .copy = same ? NULL : view(b, b->weights, AT(TT_X_WEIGHTS))};
     if (b->master) s.w = b->master + (same ? AT(TT_X_WEIGHTS) : AT(TT_X_MASTER));
     if (b->low) s.low = b->low + AT(TT_X_LOW);
 #undef AT

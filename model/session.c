@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/base/yaml.h"
+#include "core/checkpoint/moments.h"
 #include "core/checkpoint/weights.h"
 #include "core/train/state.h"
 #include "model/scales.h"
@@ -84,7 +85,7 @@ static float *in_place(const struct tt_session *s, enum tt_external x)
     const struct tt_params *p = &s->model->params;
     if (x == TT_X_WEIGHTS)
         return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, p, s->shares_memory) : NULL;
-    return s->shares_memory && !p->sharded[x] ? s->engine.externals[x] : NULL;
+    return s->shares_memory && !p->sharded[x] && p->moments == TT_F32 ? s->engine.externals[x] : NULL;
 }
 
 static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n, float **out)
@@ -104,7 +105,7 @@ static tt_status upload(struct tt_session *s, enum tt_external x, const float *h
     const struct tt_params *p = &s->model->params;
     if (host == in_place(s, x)) return TT_OK;
     if (x == TT_X_WEIGHTS) return tt_weights_write(&s->engine, p, tt_model_dtype(s->model), host);
-    return tt_arena_upload(&s->engine, p, x, sizeof *host, host);
+    return tt_moments_write(&s->engine, p, x, host);
 }
 
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "core/base/half.h"
 
 #include "backend/cpu/kernels/parallel.h"
 #include "backend/cpu/kernels/simd.h"

@@ -1,55 +1,62 @@
-/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 per parameter for the whole (30 in fp16).
- * The arena is far larger than any cache, so its bytes are read and written as ones that will not be used again
- * soon. */
+/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 per parameter for the whole (30 in fp16, 8
+ * less with moments in bf16). The arena is far larger than any cache, so its bytes are read and written as ones that
+ * will not be used again soon. */
 #include "backend/gpu/optimizer.h"
 
 /* ---- AdamW, whole ---- */
 
 /* `vectors` times four parameters after the first `head`; the others one by one. */
-template <typename W>
-GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, W weights, int64_t head, int64_t vectors)
+template <typename W, typename M>
+GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, W weights, M moments, int64_t head, int64_t vectors)
 {
     const struct tt_state *s = a.state;
     if (!s->apply) return;
+    moments.begin(s->step);
     adam_step step = {s->clip, s->lr / s->bias1, 1.0f / s->bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps};
-    adam_each(a, weights, step, head, gpu_block_x() * (ADAM_VECTORS * ADAM_THREADS) + gpu_thread(), vectors);
+    int64_t first = gpu_block_x() * (ADAM_VECTORS * ADAM_THREADS) + gpu_thread();
+    adam_each(a, weights, moments, step, head, first, vectors);
     int64_t edges = a.n - vectors * 4;
     for (int64_t e = gpu_block_x() * ADAM_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * ADAM_THREADS)
-        adam_one(a, weights, step, e < head ? e : e + vectors * 4);
+        adam_one(a, weights, moments, step, e < head ? e : e + vectors * 4);
 }
 
 /* The same by few blocks, each of them as large as can be, so that it leaves the other multiprocessors alone: blocks of
  * the usual size would be spread over all of them, and a product's would find room on none. */
-template <typename W>
-GPU_KERNEL GPU_BOUNDS(ADAM_WIDE) adamw_beside(struct tt_adamw_args a, W weights, int64_t head, int64_t vectors)
+template <typename W, typename M>
+GPU_KERNEL GPU_BOUNDS(ADAM_WIDE)
+adamw_beside(struct tt_adamw_args a, W weights, M moments, int64_t head, int64_t vectors)
 {
     const struct tt_state *s = a.state;
     if (!s->apply) return;
+    moments.begin(s->step);
     adam_step step = {s->clip, s->lr / s->bias1, 1.0f / s->bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps};
     int64_t tile = ADAM_VECTORS * ADAM_THREADS, parts = ADAM_WIDE / ADAM_THREADS;
     int64_t first = (gpu_block_x() * parts + gpu_thread() / ADAM_THREADS) * tile + gpu_thread() % ADAM_THREADS;
-    for (; first < vectors; first += gpu_blocks_x() * parts * tile) adam_each(a, weights, step, head, first, vectors);
+    for (; first < vectors; first += gpu_blocks_x() * parts * tile)
+        adam_each(a, weights, moments, step, head, first, vectors);
     int64_t edges = a.n - vectors * 4, e = gpu_block_x() * ADAM_WIDE + gpu_thread();
-    for (; e < edges; e += gpu_blocks_x() * ADAM_WIDE) adam_one(a, weights, step, e < head ? e : e + vectors * 4);
+    for (; e < edges; e += gpu_blocks_x() * ADAM_WIDE)
+        adam_one(a, weights, moments, step, e < head ? e : e + vectors * 4);
 }
 
-template <typename W> static gpu_error launch_adamw(const struct tt_adamw_args *a, W weights, gpu_stream s)
+template <typename W, typename M>
+static gpu_error launch_adamw(const struct tt_adamw_args *a, W weights, M moments, gpu_stream s)
 {
-    int64_t head = gpu_smaller(map_head(a->m, sizeof(float)), a->n), vectors = (a->n - head) / 4;
-    if (!adam_vectors(a, weights, head)) head = a->n, vectors = 0;
+    int64_t head = adam_head(a, weights, moments), vectors = head < 0 ? 0 : (a->n - head) / 4;
+    if (head < 0) head = a->n;
     if (a->units && vectors) {
         int64_t wide = gpu_smaller(a->units, gpu_divide_up(vectors, ADAM_VECTORS * ADAM_WIDE));
-        return GPU_LAUNCH(adamw_beside<W>, gpu_grid_of(wide), ADAM_WIDE, 0, s, *a, weights, head, vectors);
+        return GPU_LAUNCH((adamw_beside<W, M>), gpu_grid_of(wide), ADAM_WIDE, 0, s, *a, weights, moments, head,
+                          vectors);
     }
     int64_t blocks = vectors ? gpu_divide_up(vectors, ADAM_VECTORS * ADAM_THREADS)
                              : gpu_smaller(gpu_divide_up(a->n, ADAM_THREADS), ADAM_BLOCKS);
-    return GPU_LAUNCH(adamw<W>, gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, weights, head, vectors);
+    return GPU_LAUNCH((adamw<W, M>), gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, weights, moments, head, vectors);
 }
 
 gpu_error tt_gpu_adamw(const struct tt_adamw_args *a, gpu_stream s)
 {
-    if (a->low) return launch_adamw(a, split_weights{(gpu_bf16 *)a->copy, a->low}, s);
-    return GPU_DISPATCH(a->dtype, T, launch_adamw(a, whole_weights<T>{a->w, (T *)a->copy}, s));
+    return adam_launch(a, [&](auto weights, auto moments) { return launch_adamw(a, weights, moments, s); });
 }
 
 /* ---- in steps ---- */

@@ -103,20 +103,101 @@ struct split_weights {
     }
 };
 
-template <typename W, typename Step>
-GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const W &weights, const Step &step, int64_t i)
+/* ---- how the moments lie: four() and one() read, put() writes; begin() comes before that, with the step ---- */
+
+struct float_moments {
+    float *m, *v;
+    bool together(const float *p, int64_t) const { return map_together(m, p) && map_together(v, p); }
+    GPU_MEMBER void begin(int64_t) {}
+    GPU_MEMBER void four(int64_t i, gpu_vec<float> &x, gpu_vec<float> &y) const
+    {
+        x = gpu_vec_load_stream(m + i);
+        y = gpu_vec_load_stream(v + i);
+    }
+    GPU_MEMBER void one(int64_t i, float &x, float &y) const { x = m[i], y = v[i]; }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x, const gpu_vec<float> &y) const
+    {
+        gpu_vec_store_stream(m + i, x);
+        gpu_vec_store_stream(v + i, y);
+    }
+    GPU_MEMBER void put(int64_t i, float x, float y) const { m[i] = x, v[i] = y; }
+};
+
+/* tt_draw and tt_to_bf16_drawn of core/base/half.h. */
+GPU_DEVICE uint32_t adam_draw(uint32_t parameter, uint32_t of_step)
 {
-    float w = weights.one(i), m = a.m[i], v = a.v[i];
+    uint32_t x = parameter ^ of_step;
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+GPU_DEVICE uint32_t bf16_drawn(float x, uint32_t draw)
+{
+    uint32_t u = gpu_float_bits(x);
+    if ((u & 0x7f800000) == 0x7f800000) return u >> 16 | ((u & 0x7fffff) != 0) << 6;
+    return (u + draw) >> 16;
+}
+
+struct bf16_moments {
+    uint16_t *m, *v;
+    uint32_t first, of_step;
+    bool together(const float *, int64_t head) const
+    {
+        return (uintptr_t)(m + head) % 8 == 0 && (uintptr_t)(v + head) % 8 == 0;
+    }
+    GPU_MEMBER void begin(int64_t step) { of_step = (uint32_t)step * 0x9e3779b9u; }
+    static GPU_MEMBER gpu_vec<float> widen(gpu_bytes8 h)
+    {
+        gpu_vec<float> x;
+        GPU_UNROLL
+        for (int k = 0; k < 2; k++)
+            x.v[2 * k] = gpu_bits_float(h.w[k] << 16), x.v[2 * k + 1] = gpu_bits_float(h.w[k] & 0xffff0000);
+        return x;
+    }
+    GPU_MEMBER void four(int64_t i, gpu_vec<float> &x, gpu_vec<float> &y) const
+    {
+        x = widen(*(const gpu_bytes8 *)(m + i));
+        y = widen(*(const gpu_bytes8 *)(v + i));
+    }
+    GPU_MEMBER void one(int64_t i, float &x, float &y) const
+    {
+        x = gpu_bits_float((uint32_t)m[i] << 16), y = gpu_bits_float((uint32_t)v[i] << 16);
+    }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x, const gpu_vec<float> &y) const
+    {
+        gpu_bytes8 p = {{0, 0}}, q = {{0, 0}};
+        GPU_UNROLL
+        for (int k = 0; k < 4; k++) {
+            uint32_t draw = adam_draw(first + (uint32_t)i + k, of_step);
+            p.w[k / 2] |= bf16_drawn(x.v[k], draw & 0xffff) << k % 2 * 16;
+            q.w[k / 2] |= bf16_drawn(y.v[k], draw >> 16) << k % 2 * 16;
+        }
+        *(gpu_bytes8 *)(m + i) = p;
+        *(gpu_bytes8 *)(v + i) = q;
+    }
+    GPU_MEMBER void put(int64_t i, float x, float y) const
+    {
+        uint32_t draw = adam_draw(first + (uint32_t)i, of_step);
+        m[i] = (uint16_t)bf16_drawn(x, draw & 0xffff), v[i] = (uint16_t)bf16_drawn(y, draw >> 16);
+    }
+};
+
+/* ---- a step for some parameters ---- */
+
+template <typename W, typename M, typename Step>
+GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const W &weights, const M &moments, const Step &step, int64_t i)
+{
+    float w = weights.one(i), m, v;
+    moments.one(i, m, v);
     step(a.grad[i], w, m, v, i < a.decay_end);
     weights.put(i, w);
-    a.m[i] = m;
-    a.v[i] = v;
+    moments.put(i, m, v);
 }
 
 /* The vectors first, first + ADAM_THREADS, ... of those below `vectors`, after `head` parameters. */
-template <typename W, typename Step>
-GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const Step &step, int64_t head,
-                          int64_t first, int64_t vectors)
+template <typename W, typename M, typename Step>
+GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const M &moments, const Step &step,
+                          int64_t head, int64_t first, int64_t vectors)
 {
     gpu_vec<float> w[ADAM_VECTORS], m[ADAM_VECTORS], v[ADAM_VECTORS], g[ADAM_VECTORS];
     GPU_UNROLL
@@ -125,8 +206,7 @@ GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const
         if (first + k * ADAM_THREADS >= vectors) continue;
         g[k] = gpu_vec_load_stream(a.grad + i);
         w[k] = weights.four(i);
-        m[k] = gpu_vec_load_stream(a.m + i);
-        v[k] = gpu_vec_load_stream(a.v + i);
+        moments.four(i, m[k], v[k]);
     }
     GPU_UNROLL
     for (int k = 0; k < ADAM_VECTORS; k++) {
@@ -135,15 +215,28 @@ GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const
         GPU_UNROLL
         for (int j = 0; j < 4; j++) step(g[k].v[j], w[k].v[j], m[k].v[j], v[k].v[j], i + j < a.decay_end);
         weights.put(i, w[k]);
-        gpu_vec_store_stream(a.m + i, m[k]);
-        gpu_vec_store_stream(a.v + i, v[k]);
+        moments.put(i, m[k], v[k]);
     }
 }
 
-/* Whether vectors of four can be read in all arrays at once, after the first `head` parameters. */
-template <typename W> static bool adam_vectors(const struct tt_adamw_args *a, const W &weights, int64_t head)
+/* Parameters before the first vector of four, where vectors can be read in all arrays at once; else -1. */
+template <typename W, typename M>
+static int64_t adam_head(const struct tt_adamw_args *a, const W &weights, const M &moments)
 {
-    return map_together(a->m, a->v) && map_together(a->m, a->grad) && weights.together(a->m, head);
+    int64_t head = gpu_smaller(map_head(a->grad, sizeof(float)), a->n);
+    return moments.together(a->grad, head) && weights.together(a->grad, head) ? head : -1;
+}
+
+/* launch(weights, moments), of the types that these arguments have. */
+template <typename Launch> static gpu_error adam_launch(const struct tt_adamw_args *a, const Launch &launch)
+{
+    auto with = [&](auto weights) {
+        if (a->moments == TT_BF16)
+            return launch(weights, bf16_moments{(uint16_t *)a->m, (uint16_t *)a->v, (uint32_t)a->first, 0});
+        return launch(weights, float_moments{(float *)a->m, (float *)a->v});
+    };
+    if (a->low) return with(split_weights{(gpu_bf16 *)a->copy, a->low});
+    return GPU_DISPATCH(a->dtype, T, with(whole_weights<T>{a->w, (T *)a->copy}));
 }
 
 /* ---- sums of squares: float within a thread's few loads, double over them ---- */

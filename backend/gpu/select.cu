@@ -308,34 +308,30 @@ struct adam_late_step : adam_step {
 };
 
 /* Vectors of four begin at elements that are `head` or a multiple of four behind it; head < 0: nowhere. */
-template <typename W>
-GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw_chosen(struct tt_adamw_chosen_args c, W weights, int head)
+template <typename W, typename M>
+GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw_chosen(struct tt_adamw_chosen_args c, W weights, M moments, int head)
 {
     const struct tt_adamw_args &a = c.all;
     const struct tt_state *s = a.state;
     struct tt_update_span tile = c.tiles[gpu_block_x()];
     struct tt_update_step group = c.steps[tile.group];
     if (!group.chosen || !s->apply) return;
+    moments.begin(s->step);
     adam_late_step step = {{s->clip, s->lr / group.bias1, 1.0f / group.bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps},
                            group.keep1, group.keep2};
     int64_t before = head < 0 ? tile.count : gpu_smaller((head - tile.begin % 4 + 4) % 4, tile.count);
     int64_t vectors = (tile.count - before) / 4, edges = tile.count - 4 * vectors;
     for (int64_t v = gpu_thread(); v < vectors; v += ADAM_VECTORS * ADAM_THREADS)
-        adam_each(a, weights, step, tile.begin + before, v, vectors);
+        adam_each(a, weights, moments, step, tile.begin + before, v, vectors);
     for (int64_t e = gpu_thread(); e < edges; e += ADAM_THREADS)
-        adam_one(a, weights, step, tile.begin + (e < before ? e : e + 4 * vectors));
-}
-
-template <typename W> static gpu_error launch_chosen(const struct tt_adamw_chosen_args *c, W weights, gpu_stream s)
-{
-    int64_t head = map_head(c->all.m, sizeof(float));
-    if (!adam_vectors(&c->all, weights, head)) head = -1;
-    return GPU_LAUNCH(adamw_chosen<W>, gpu_grid_of(c->count), ADAM_THREADS, 0, s, *c, weights, (int)head);
+        adam_one(a, weights, moments, step, tile.begin + (e < before ? e : e + 4 * vectors));
 }
 
 gpu_error tt_gpu_adamw_chosen(const struct tt_adamw_chosen_args *c, gpu_stream s)
 {
-    const struct tt_adamw_args *a = &c->all;
-    if (a->low) return launch_chosen(c, split_weights{(gpu_bf16 *)a->copy, a->low}, s);
-    return GPU_DISPATCH(a->dtype, T, launch_chosen(c, whole_weights<T>{a->w, (T *)a->copy}, s));
+    return adam_launch(&c->all, [&](auto weights, auto moments) {
+        int head = (int)adam_head(&c->all, weights, moments);
+        return GPU_LAUNCH((adamw_chosen<decltype(weights), decltype(moments)>), gpu_grid_of(c->count), ADAM_THREADS, 0,
+                          s, *c, weights, moments, head);
+    });
 }

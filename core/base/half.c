@@ -37,8 +37,6 @@ uint16_t tt_to_f16(float x)
     return (uint16_t)(sign | (exponent < 113 ? kept : kept + ((exponent - 113) << 10)));
 }
 
-float tt_from_bf16(uint16_t h) { return float_of((uint32_t)h << 16); }
-
 float tt_from_f16(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;

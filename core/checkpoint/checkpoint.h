@@ -53,6 +53,7 @@ struct tt_params {
     struct tt_bucket *buckets;
     int bucket_count;
     int rank, ranks;
+    enum tt_dtype moments; /* in which the device has the moments: float or bf16 */
     struct tt_groups groups;
     bool sharded[TT_EXTERNAL_COUNT]; /* of these arrays a rank has only its part of each bucket, concatenated */
 };

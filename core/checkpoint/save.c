@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/checkpoint/arena.h"
+#include "core/checkpoint/moments.h"
 #include "core/checkpoint/weights.h"
 
 void tt_progress_to(struct tt_progress *progress, int64_t step, int64_t rows)
@@ -46,12 +46,14 @@ static tt_status take(struct tt_engine *e, const struct tt_params *p, enum tt_ex
         TT_TRY(new_copy(out, p->total));
         return tt_weights_read(e, p, out->host);
     }
+    bool moments = x == TT_X_MOMENT1 || x == TT_X_MOMENT2;
     int64_t n = tt_arena_count(p, x);
-    if (shared) {
+    if (shared && !(moments && p->moments != TT_F32)) {
         out->host = e->externals[x];
         return TT_OK;
     }
     TT_TRY(new_copy(out, n));
+    if (moments) return tt_moments_read(e, p, x, out->host);
     return tt_engine_download(e, x, 0, out->host, (size_t)n * sizeof *out->host);
 }
 

@@ -13,6 +13,7 @@
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
 const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", NULL};
 const char *const tt_fp8_names[] = {"linear", "all", NULL};
+const char *const tt_moments_names[] = {"fp32", "bf16", NULL};
 const char *const tt_fp8_scaling_names[] = {"tensor", "delayed", "row", NULL};
 
 const char *tt_fp8_words(const struct tt_config *c)

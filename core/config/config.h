@@ -14,6 +14,7 @@ enum { TT_ENDS_MOST = 15, TT_ENDS_SIZE = 128 }; /* tokens of --end-tokens, and b
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 /* By a tensor's magnitude of now, or of the steps before, or by that of each of its rows. */
+enum tt_moments { TT_MOMENTS_FP32, TT_MOMENTS_BF16 };
 enum tt_fp8_scaling { TT_SCALING_TENSOR, TT_SCALING_DELAYED, TT_SCALING_ROW };
 enum tt_fp8 { TT_FP8_LINEAR, TT_FP8_ALL }; /* products with 8-bit factors: those of the blocks, or the head too */
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
@@ -73,6 +74,7 @@ struct tt_config {
     enum tt_precision precision;
     enum tt_fp8 fp8;
     enum tt_fp8_scaling fp8_scaling;
+    enum tt_moments moments;
     enum tt_recompute recompute;
     int64_t head_chunk;  /* rows of logits at a time; 0 = chosen */
     char flash_tile[24]; /* "256x64": rows and columns of a tile of flash attention; "" = chosen */
@@ -139,6 +141,7 @@ extern const char *const tt_version_names[];
 extern const char *const tt_precision_names[];
 extern const char *const tt_fp8_names[];
 extern const char *const tt_fp8_scaling_names[];
+extern const char *const tt_moments_names[];
 /* Another precision than was asked for, without what belongs to fp8 alone. */
 void tt_config_compute_in(struct tt_config *c, enum tt_precision precision);
 const char *tt_fp8_words(const struct tt_config *c); /* --fp8 and --fp8-scaling for reports: "all", "linear delayed" */

@@ -163,6 +163,102 @@ static void adamw_beside_others(void)
         }
 }
 
+/* ---- moments in bf16 ---- */
+
+static void launch_bf16(const struct arena *a, int64_t from, int64_t to, float b2)
+{
+    LAUNCH(adamw, .state = (struct tt_state *)a->state->data, .w = (float *)a->w->data + from,
+           .m = (uint16_t *)a->m->data + from, .v = (uint16_t *)a->v->data + from,
+           .grad = (float *)a->grad->data + from, .moments = TT_BF16, .first = 1000 + from, .n = to - from,
+           .decay_end = to - from, .beta1 = beta1, .beta2 = b2, .eps = adam_eps, .decay = decay, .units = units);
+}
+
+static struct arena bf16_arena(int64_t n, int64_t gap)
+{
+    struct arena a = make_arena(n, gap);
+    a.m = given("m in bf16", TT_BF16, 1, n, gap, a.m->v);
+    a.v = given("v in bf16", TT_BF16, 1, n, gap, a.v->v);
+    return a;
+}
+
+static struct arena same_arena(const struct arena *a, int64_t gap)
+{
+    struct arena b = *a;
+    b.w = given("w again", TT_F32, 1, a->n, gap, a->w->v);
+    b.m = given("m again", TT_BF16, 1, a->n, gap, a->m->v);
+    b.v = given("v again", TT_BF16, 1, a->n, gap, a->v->v);
+    return b;
+}
+
+/* A moment is the reference's as it was drawn; where the kernel's float differs in its last bits, a neighbour of it. */
+static void check_drawn(const struct tensor *t, const double *want, int64_t step, int shift)
+{
+    const uint16_t *got = (const uint16_t *)t->data;
+    int64_t others = 0;
+    for (int64_t i = 0; i < t->cols; i++) {
+        uint16_t drawn = tt_to_bf16_drawn((float)want[i], tt_draw(1000 + i, step) >> shift);
+        int apart = abs((int)got[i] - (int)drawn);
+        bool near = apart <= 1 || fabs((double)tt_from_bf16(got[i]) - want[i]) < 1e-8; /* or of a difference near 0 */
+        others += apart != 0;
+        CHECK(near, "[%s] %s[%" PRId64 "] is %.9g for %.9g", kt.label, t->name, i, (double)tt_from_bf16(got[i]),
+              want[i]);
+    }
+    CHECK(others <= 2 + t->cols / 500, "[%s] %s: %" PRId64 " of %" PRId64 " are not as drawn", kt.label, t->name,
+          others, t->cols);
+}
+
+static void check_bf16_moments(int64_t n, int64_t gap)
+{
+    new_case("%" PRId64 ", moments in bf16, gap %" PRId64, n, gap);
+    struct arena a = bf16_arena(n, gap), parts = same_arena(&a, gap);
+    double *w = copy_doubles(a.w->v, n), *m = copy_doubles(a.m->v, n), *v = copy_doubles(a.v->v, n);
+    struct tt_state s = step_state(3, 1);
+    a.state = parts.state = structure("state", &s, sizeof s);
+    reference_adamw(&a, &s, n, w, m, v);
+    launch_bf16(&a, 0, n, beta2);
+    close_to(a.w, w, 2e-6, 1e-7);
+    check_drawn(a.m, m, 3, 0);
+    check_drawn(a.v, v, 3, 16);
+    launch_bf16(&parts, 0, n / 3, beta2); /* in parts, as ranks and layers have them: the same bits */
+    launch_bf16(&parts, n / 3, n, beta2);
+    CHECK(!memcmp(parts.w->data, a.w->data, (size_t)n * 4) && !memcmp(parts.m->data, a.m->data, (size_t)n * 2) &&
+              !memcmp(parts.v->data, a.v->data, (size_t)n * 2),
+          "[%s] in parts: other bits", kt.label);
+}
+
+static void moments_in_bf16(void)
+{
+    for EACH (few, 0, 3) {
+        units = (int32_t)*few;
+        for EACH (n, 1, 3, 65, 4099, 70001)
+            for EACH (gap, 0, 1) check_bf16_moments(*n, *gap);
+    }
+    units = 0;
+}
+
+/* With a beta2 of 0.999 a step changes v by less than bf16 can say. Drawn, it still comes to where it belongs. */
+static void slow_moments_arrive(void)
+{
+    enum { N = 512, STEPS = 1000 };
+    new_case("%d steps with beta2 0.999", STEPS);
+    struct arena a = bf16_arena(N, 0);
+    double mean = 0;
+    for (int64_t i = 0; i < N; i++) a.v->v[i] = 1e-4, a.m->v[i] = 0, a.grad->v[i] = 0.1;
+    encode(a.v), encode(a.m), encode(a.grad);
+    double want = a.v->v[0];
+    struct tt_state s = step_state(1, 1);
+    a.state = structure("state", &s, sizeof s);
+    for (int64_t step = 1; step <= STEPS; step++) {
+        s = step_state(step, 1);
+        memcpy(a.state->data, &s, sizeof s);
+        launch_bf16(&a, 0, N, 0.999f);
+        want = 0.999 * want + 0.001 * 0.06 * 0.06;
+    }
+    const uint16_t *v = (const uint16_t *)a.v->data;
+    for (int i = 0; i < N; i++) mean += (double)tt_from_bf16(v[i]) / N;
+    CHECK(fabs(mean / want - 1) < 0.01, "the mean of v is %.6g, of floats %.6g", mean, want);
+}
+
 /* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
 static void adamw_leaves_what_has_no_gradient(void)
 {
@@ -301,6 +397,8 @@ int main(void)
     TEST_TYPES(adamw_copies);
     TEST(adamw_in_halves);
     TEST(adamw_beside_others);
+    TEST(moments_in_bf16);
+    TEST(slow_moments_arrive);
     TEST(adamw_leaves_what_has_no_gradient);
     TEST(adamw_skips);
     TEST(adam_in_single_steps);

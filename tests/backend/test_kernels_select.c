@@ -367,11 +367,13 @@ static void set_steps(struct arena *a, int64_t stride, bool late)
     free(steps);
 }
 
+static enum tt_dtype moments; /* of AdamW, in the test that runs now */
+
 #define ADAM_ARGS(a, end)                                                                          \
-    {.dtype = kt.dtype, .state = state_in(a), .w = data_or_null((a)->w), .m = (float *)(a)->m->data, \
-     .v = (float *)(a)->v->data, .grad = (float *)(a)->grad->data, .copy = data_or_null((a)->copy), \
-     .low = data_or_null((a)->low), .n = (a)->n, .decay_end = end, .beta1 = beta1, .beta2 = beta2, \
-     .eps = adam_eps, .decay = decay}
+    {.dtype = kt.dtype, .state = state_in(a), .w = data_or_null((a)->w), .m = (a)->m->data,        \
+     .v = (a)->v->data, .moments = moments, .first = 77, .grad = (float *)(a)->grad->data,         \
+     .copy = data_or_null((a)->copy), .low = data_or_null((a)->low), .n = (a)->n, .decay_end = end, \
+     .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay}
 
 static void launch_chosen(const struct arena *a, int64_t decay_end)
 {
@@ -423,8 +425,10 @@ static void check_all_chosen(int64_t n, int64_t length, int64_t gap, bool halves
     new_case("all of %" PRId64 " in groups of %" PRId64 ", gap %" PRId64 ", halves %d", n, length, gap, halves);
     struct arena a = make_arena(n, length, TT_UPDATE_TILE, gap), b = a;
     set_steps(&a, 1, false);
-    b.m = given("m of all", TT_F32, 1, n, gap, a.m->v);
-    b.v = given("v of all", TT_F32, 1, n, gap, a.v->v);
+    a.m = given("m", (int)moments, 1, n, gap, a.m->v);
+    a.v = given("v", (int)moments, 1, n, gap, a.v->v);
+    b.m = given("m of all", (int)moments, 1, n, gap, a.m->v);
+    b.v = given("v of all", (int)moments, 1, n, gap, a.v->v);
     b.w = given("w of all", TT_F32, 1, n, gap, a.w->v);
     a.copy = new_tensor("copy", (int)kt.dtype, 1, n, gap);
     b.copy = new_tensor("copy of all", (int)kt.dtype, 1, n, gap);
@@ -457,6 +461,13 @@ static void all_chosen_is_adamw(void)
     for EACH (n, 1, 65, 4099, 20011)
         for EACH (length, 129, 100000)
             for EACH (gap, 0, 1) check_all_chosen(*n, *length, *gap, false);
+}
+
+static void all_chosen_with_moments_in_bf16(void)
+{
+    moments = TT_BF16;
+    all_chosen_is_adamw();
+    moments = TT_F32;
 }
 
 static void all_chosen_in_halves(void)
@@ -496,6 +507,7 @@ int main(void)
     TEST(changes_the_chosen);
     TEST_TYPES(all_chosen_is_adamw);
     TEST(all_chosen_in_halves);
+    TEST(all_chosen_with_moments_in_bf16);
     TEST(skips);
     END_KERNEL_TESTS(COVER_SELECT);
 }

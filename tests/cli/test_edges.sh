@@ -43,6 +43,9 @@ printf '{"format": "tt-tok' >cut.json
 mkdir folder
 cp -r moved/runs/text hurt
 printf 'x' | dd of=hurt/step-00000003/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 2 "--moments bf16 needs the optimiser in one kernel" "$TT" train --version baseline --moments bf16 --out never
+expect 2 "fp32, bf16" "$TT" train --moments fp16 --out never
+expect 0 "first moments               1.5 MiB" "$TT" info --moments bf16
 expect 2 "missing.yaml" "$TT" train --config missing.yaml --out never
 expect 2 "missing.txt" "$TT" train --data missing.txt --out never
 expect 2 "no file matches" "$TT" train --data 'missing*.bin' --out never

@@ -2,6 +2,7 @@
 #ifndef TT_TEST_UPDATE_FIXTURE_H
 #define TT_TEST_UPDATE_FIXTURE_H
 
+#include "core/checkpoint/moments.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
@@ -27,8 +28,8 @@ static inline float *arenas(struct tt_session *s)
     size_t bytes = (size_t)n * sizeof(float);
     float *all = malloc(3 * bytes);
     CHECK_OK(tt_weights_read(&s->engine, &s->model->params, all));
-    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT1, 0, all + n, bytes));
-    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT2, 0, all + 2 * n, bytes));
+    CHECK_OK(tt_moments_read(&s->engine, &s->model->params, TT_X_MOMENT1, all + n));
+    CHECK_OK(tt_moments_read(&s->engine, &s->model->params, TT_X_MOMENT2, all + 2 * n));
     return all;
 }
 

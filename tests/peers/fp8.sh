@@ -6,8 +6,10 @@
 #
 #   tests/peers/fp8.sh build/tt            1000 steps, 16 seeds, 6 runs at a time: two minutes on an H200
 #   STEPS=100 SEEDS="1 2" JOBS=1 tests/peers/fp8.sh build/tt
+#   WAYS="bf16 --moments bf16;fp8 --moments bf16" tests/peers/fp8.sh build/tt    other ways than those of fp8
 set -u
 ways=("fp8" "fp8 --fp8-scaling delayed" "fp8 --fp8-scaling row" "fp8 --fp8 all --fp8-scaling delayed")
+[ -z "${WAYS:-}" ] || IFS=';' read -ra ways <<<"$WAYS"
 
 # one TT STEPS DATA SEED PRECISION...: a line "DATA<tab>PRECISION<tab>SEED<tab>loss", above the floor if there is one
 one() {

@@ -12,15 +12,16 @@ static void k_sum_squares(const struct cpu_team *team, const struct tt_sum_squar
     }
 }
 
-static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_t to, float decay, float bias1,
-                             float bias2)
+/* The parameters from `from` on, with their moments at m and v. */
+static inline void adamw_run(const struct tt_adamw_args *a, float *m, float *v, int64_t from, int64_t n, float decay,
+                             float bias1, float bias2)
 {
     const struct tt_state *s = a->state;
-    float *w = a->w, *m = a->m, *v = a->v, clip = s->clip, b1 = a->beta1, b2 = a->beta2, eps = a->eps;
-    const float *grad = a->grad;
+    float *w = a->w + from, clip = s->clip, b1 = a->beta1, b2 = a->beta2, eps = a->eps;
+    const float *grad = a->grad + from;
     float rate = s->lr / bias1, unbias2 = 1.0f / bias2, shrink = s->lr * decay;
     SIMD
-    for (int64_t i = from; i < to; i++) {
+    for (int64_t i = 0; i < n; i++) {
         float g = clip * grad[i];
         float mi = b1 * m[i] + (1.0f - b1) * g;
         float vi = b2 * v[i] + (1.0f - b2) * g * g;
@@ -30,24 +31,58 @@ static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_
     }
 }
 
-/* One function for all parameters and for some of them, so that a compiler rounds alike in both. */
-static __attribute__((noinline)) void adamw_piece(const struct tt_adamw_args *a, int64_t from, int64_t to, float bias1,
-                                                  float bias2)
+/* One function for all parameters and for some of them, so that a compiler rounds alike in both; m and v are multiplied
+ * by `keep` first. */
+static __attribute__((noinline)) void adamw_floats(const struct tt_adamw_args *a, float *m, float *v, int64_t from,
+                                                   int64_t to, const struct tt_update_step *step)
 {
-    float *copy = a->copy; /* float too, on this backend */
-    int64_t border = larger(from, smaller(to, a->decay_end));
-    adamw_run(a, from, border, a->decay, bias1, bias2);
-    adamw_run(a, border, to, 0.0f, bias1, bias2);
+    float *copy = a->copy, keep1 = step->keep1, keep2 = step->keep2; /* the copy is of floats too, on this backend */
+    int64_t border = larger(from, smaller(to, a->decay_end)), decays = border - from;
+    if (keep1 != 1 || keep2 != 1) {
+        SIMD
+        for (int64_t i = 0; i < to - from; i++) {
+            m[i] *= keep1;
+            v[i] *= keep2;
+        }
+    }
+    adamw_run(a, m, v, from, decays, a->decay, step->bias1, step->bias2);
+    adamw_run(a, m + decays, v + decays, border, to - border, 0.0f, step->bias1, step->bias2);
     if (copy) memcpy(copy + from, a->w + from, (size_t)(to - from) * sizeof *copy);
+}
+
+/* Moments in bf16 go through a few floats. */
+static void adamw_halves(const struct tt_adamw_args *a, int64_t from, int64_t to, const struct tt_update_step *step)
+{
+    enum { RUN = 256 };
+    float m[RUN], v[RUN];
+    for (; from < to; from += RUN) {
+        int64_t n = smaller(RUN, to - from);
+        uint16_t *m16 = (uint16_t *)a->m + from, *v16 = (uint16_t *)a->v + from;
+        for (int64_t i = 0; i < n; i++) m[i] = tt_from_bf16(m16[i]), v[i] = tt_from_bf16(v16[i]);
+        adamw_floats(a, m, v, from, from + n, step);
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t draw = tt_draw(a->first + from + i, a->state->step);
+            m16[i] = tt_to_bf16_drawn(m[i], draw);
+            v16[i] = tt_to_bf16_drawn(v[i], draw >> 16);
+        }
+    }
+}
+
+static void adamw_piece(const struct tt_adamw_args *a, int64_t from, int64_t to, const struct tt_update_step *step)
+{
+    if (a->moments == TT_BF16)
+        adamw_halves(a, from, to, step);
+    else
+        adamw_floats(a, (float *)a->m + from, (float *)a->v + from, from, to, step);
 }
 
 static void k_adamw(const struct cpu_team *team, const struct tt_adamw_args *a)
 {
     const struct tt_state *s = a->state;
     if (!s->apply) return;
+    struct tt_update_step step = {.keep1 = 1, .keep2 = 1, .bias1 = s->bias1, .bias2 = s->bias2};
     PARALLEL_FOR(team, a->n)
-    for (int64_t from = 0; from < a->n; from += BLOCK)
-        adamw_piece(a, from, smaller(a->n, from + BLOCK), s->bias1, s->bias2);
+    for (int64_t from = 0; from < a->n; from += BLOCK) adamw_piece(a, from, smaller(a->n, from + BLOCK), &step);
 }
 
 /* A loop over i in fixed blocks, left out when this step changes nothing. */

@@ -119,17 +119,6 @@ static void k_choose_groups(const struct cpu_team *team, const struct tt_choose_
 
 /* ---- AdamW ---- */
 
-static void scale_moments(const struct tt_adamw_args *a, int64_t from, int64_t to, const struct tt_update_step *step)
-{
-    float *m = a->m, *v = a->v, keep1 = step->keep1, keep2 = step->keep2;
-    if (keep1 == 1 && keep2 == 1) return;
-    SIMD
-    for (int64_t i = from; i < to; i++) {
-        m[i] *= keep1;
-        v[i] *= keep2;
-    }
-}
-
 static void k_adamw_chosen(const struct cpu_team *team, const struct tt_adamw_chosen_args *c)
 {
     const struct tt_adamw_args *a = &c->all;
@@ -139,8 +128,7 @@ static void k_adamw_chosen(const struct cpu_team *team, const struct tt_adamw_ch
         const struct tt_update_step *step = &c->steps[c->tiles[t].group];
         if (!step->chosen) continue;
         int64_t from = c->tiles[t].begin, to = from + c->tiles[t].count;
-        scale_moments(a, from, to, step);
-        adamw_piece(a, from, to, step->bias1, step->bias2);
+        adamw_piece(a, from, to, step);
     }
 }
 

@@ -76,10 +76,61 @@ static void halves_are_the_whole(void)
     for (uint64_t i = 0; i < 200000; i++) check_halves((uint32_t)tt_random(1, 4, i));
 }
 
+/* Drawn: one of the two neighbours, and the mean of many draws is the number. */
+static void check_drawn(float x, uint64_t which)
+{
+    enum { DRAWS = 4096 };
+    double sum = 0, low = INFINITY, high = -INFINITY;
+    for (int64_t step = 0; step < DRAWS; step++) {
+        double got = value(tt_to_bf16_drawn(x, tt_draw((int64_t)which, step)), 8, 7);
+        sum += got;
+        low = got < low ? got : low;
+        high = got > high ? got : high;
+    }
+    double apart = high - low, error = fabs(sum / DRAWS - (double)x);
+    CHECK(low <= (double)x && (double)x <= high, "%.9g is not in [%.9g, %.9g]", (double)x, low, high);
+    CHECK(apart <= fabs((double)x) / 128 + ldexp(1, -133), "%.9g became %.9g and %.9g", (double)x, low, high);
+    CHECK(error <= 5 * apart / sqrt(4.0 * DRAWS), "the mean of %.9g is off by %.3g of %.3g", (double)x, error, apart);
+}
+
+static void draws_keep_the_mean(void)
+{
+    for (uint64_t i = 0; i < 500; i++)
+        check_drawn((float)ldexp(1 + (double)(tt_random(1, 5, i) % 65537) / 65536, (int)(i % 60) - 30), i);
+    for (uint64_t i = 0; i < 500; i++) check_drawn((float)(-1e-3 * (double)(tt_random(1, 6, i) % 65537)), i << 33 | i);
+    check_drawn(0, 7);
+    check_drawn(1.5f, 8);
+    for (uint32_t draw = 0; draw < 0x10000; draw += 0x1111) {
+        CHECK(isinf(value(tt_to_bf16_drawn(-INFINITY, draw), 8, 7)), "an infinity did not stay one");
+        CHECK(isnan(value(tt_to_bf16_drawn(NAN, draw), 8, 7)), "NaN did not stay one");
+    }
+}
+
+/* Neighbours and steps have draws of their own: of pairs of bits, none goes with the other. */
+static void draws_are_apart(void)
+{
+    enum { N = 1 << 14 };
+    for (int bit = 0; bit < 32; bit++) {
+        int neighbours = 0, steps = 0, ones = 0;
+        for (int64_t i = 0; i < N; i++) {
+            uint32_t a = tt_draw(i, 3);
+            ones += a >> bit & 1;
+            neighbours += (a ^ tt_draw(i + 1, 3)) >> bit & 1;
+            steps += (a ^ tt_draw(i, 4)) >> bit & 1;
+        }
+        int most = (int)(5 * sqrt(N) / 2);
+        CHECK(abs(ones - N / 2) < most && abs(neighbours - N / 2) < most && abs(steps - N / 2) < most,
+              "bit %d: %d ones, %d unlike the neighbour, %d unlike the next step, of %d", bit, ones, neighbours, steps,
+              N);
+    }
+}
+
 int main(void)
 {
     TEST(patterns_round_trip);
     TEST(values_round_to_the_nearest);
     TEST(halves_are_the_whole);
+    TEST(draws_keep_the_mean);
+    TEST(draws_are_apart);
     return test_end();
 }

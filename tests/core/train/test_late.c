@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/checkpoint/moments.h"
 #include "core/train/loop.h"
 #include "tests/backend/faulty_backend.h"
 #include "tests/backend/graph_backend.h"
@@ -36,8 +37,8 @@ static float *arenas(struct tt_session *s)
     int64_t n = s->model->params.total;
     float *all = malloc((size_t)(3 * n) * sizeof *all);
     CHECK_OK(tt_weights_read(&s->engine, &s->model->params, all));
-    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT1, 0, all + n, (size_t)n * sizeof *all));
-    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT2, 0, all + 2 * n, (size_t)n * sizeof *all));
+    CHECK_OK(tt_moments_read(&s->engine, &s->model->params, TT_X_MOMENT1, all + n));
+    CHECK_OK(tt_moments_read(&s->engine, &s->model->params, TT_X_MOMENT2, all + 2 * n));
     return all;
 }
 
@@ -237,6 +238,7 @@ static void runs_give_the_same_bits(void)
             own.grad_accum = late.grad_accum = accum;
             own.save_interval = late.save_interval = 2;
             own.tie_embeddings = late.tie_embeddings = accum == 1;
+            own.moments = late.moments = accum == 2 ? TT_MOMENTS_BF16 : TT_MOMENTS_FP32;
             check_runs(own, late, tt_version_names[v]);
         }
 }

@@ -6,6 +6,8 @@
 
 #include "backend/relay.h"
 #include "core/base/file.h"
+#include "core/base/half.h"
+#include "core/checkpoint/moments.h"
 #include "core/train/loop.h"
 #include "tests/backend/faulty_backend.h"
 #include "tests/model/model_fixture.h"
@@ -52,8 +54,8 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
     int64_t n = s.model->params.total;
     float *all = malloc((size_t)(3 * n) * sizeof *all);
     CHECK_OK(tt_weights_read(&s.engine, &s.model->params, all));
-    CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT1, 0, all + n, (size_t)n * sizeof *all));
-    CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT2, 0, all + 2 * n, (size_t)n * sizeof *all));
+    CHECK_OK(tt_moments_read(&s.engine, &s.model->params, TT_X_MOMENT1, all + n));
+    CHECK_OK(tt_moments_read(&s.engine, &s.model->params, TT_X_MOMENT2, all + 2 * n));
     tt_session_close(&s);
     tt_data_close(data);
     return all;
@@ -104,6 +106,51 @@ static void check_twice(enum tt_version v, enum tt_precision p)
           tt_precision_names[p]);
     free(x);
     free(y);
+}
+
+/* Moments in bf16: a checkpoint has them as they are, and goes on with floats too, or with bf16 from floats. */
+static void moments_in_bf16(void)
+{
+    for (int v = TT_FUSED; v < TT_VERSIONS; v++) {
+        struct tt_config c = loop_config((enum tt_version)v, "halves"),
+                         floats = loop_config((enum tt_version)v, "floats");
+        struct tt_train_result r, of_floats;
+        char from[1200];
+        float *z = train(&floats, NULL, 7, &of_floats, NULL);
+        c.moments = TT_MOMENTS_BF16;
+        float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
+        int64_t n = arena_floats(&c);
+        CHECK(!memcmp(x, y, (size_t)n * sizeof *x), "%s: another run, other bits", tt_version_names[v]);
+        CHECK(memcmp(x, z, (size_t)n * sizeof *x), "%s: the same bits as with floats", tt_version_names[v]);
+        CHECK(fabs(r.val_loss - of_floats.val_loss) < 1e-3 * of_floats.val_loss, "%s: %.6g, with floats %.6g",
+              tt_version_names[v], r.val_loss, of_floats.val_loss);
+        for (int64_t i = n / 3; i < n; i++)
+            if (tt_from_bf16(tt_to_bf16(x[i])) != x[i])
+                CHECK(false, "moment %d is no bf16: %.9g", (int)i, (double)x[i]);
+        free(y);
+        free(train(&c, NULL, 3, &r, NULL));
+        snprintf(from, sizeof from, "%s/step-%08d", c.out, 3);
+        y = train(&c, from, 7, &r, NULL);
+        CHECK(!memcmp(x, y, (size_t)n * sizeof *x), "%s: resumed, other bits", tt_version_names[v]);
+        free(y);
+        free(train(&floats, from, 7, &r, NULL));
+        CHECK(fabs(r.val_loss - of_floats.val_loss) < 1e-3 * of_floats.val_loss, "resumed with floats: %.6g",
+              r.val_loss);
+        free(x);
+        free(z);
+    }
+}
+
+static void one_kernel_has_them(void)
+{
+    struct tt_config c = loop_config(TT_BASELINE, "refused");
+    struct tt_session s;
+    c.moments = TT_MOMENTS_BF16;
+    tt_status st = tt_session_open(&s, &backend, &c, TT_USE_TRAIN);
+    CHECK(st && st->code == TT_USAGE && strstr(st->text, "--moments bf16 needs the optimiser in one kernel"), "%s",
+          st ? st->text : "taken");
+    tt_status_free(st);
+    tt_session_close(&s);
 }
 
 static void two_runs_give_the_same_bits(void)
@@ -377,6 +424,8 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     TEST(resume_gives_the_same_bits);
     TEST(two_runs_give_the_same_bits);
+    TEST(moments_in_bf16);
+    TEST(one_kernel_has_them);
     TEST(versions_take_over_from_each_other);
     TEST(losses_fall_and_are_written);
     TEST(early_stop);
