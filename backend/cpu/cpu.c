@@ -1,6 +1,6 @@
 /* The vtable of the CPU. Computation is done before its call returns; only collectives are queued (streams.c). Two
- * environment variables for comparisons: TT_CPU_GEMM=blas does not use matrix units (AMX), TT_CPU_GEMM=builtin uses no
- * BLAS either, and TT_CPU_ISA=base|v3|v4 chooses the instruction set of the kernels; the units need v4. */
+ * environment variables for comparisons: TT_CPU_GEMM=blas|builtin multiplies with the BLAS or without, and without matrix
+ * units (AMX); TT_CPU_ISA=base|v3|v4 chooses the instruction set of the kernels; the units need v4. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +216,7 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
         tt_cpu_blas_let_go(&cpu->blas_room);
         tt_cpu_blas_gemm(&cpu->team, g);
     } else {
-        TT_TRY(need_scratch(cpu, cpu->kernels->gemm_scratch));
+        TT_TRY(need_scratch(cpu, cpu->kernels->gemm_scratch(g, cpu->team.threads)));
         cpu->kernels->gemm(&cpu->team, g);
     }
     return TT_OK;
@@ -345,7 +345,8 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     cpu->kernels = choose_kernels();
     cpu->asked = tt_cpu_clocks();
     const char *gemm = getenv("TT_CPU_GEMM");
-    bool builtin = gemm && !strcmp(gemm, "builtin"), no_amx = builtin || (gemm && !strcmp(gemm, "blas"));
+    bool blas = gemm && !strcmp(gemm, "blas"), no_amx = blas || (gemm && !strcmp(gemm, "builtin"));
+    bool builtin = !blas && (no_amx || tt_cpu_builtin_first());
     cpu->amx = !no_amx && !strcmp(cpu->kernels->isa, "v4") && tt_cpu_amx_allowed();
     cpu->blas = !builtin && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
     tt_status st = cpu->blas ? tt_cpu_blas_hold(cpu->team.threads, &cpu->blas_room) : TT_OK;

@@ -22,9 +22,9 @@ struct cpu_kernels {
     /* floats of scratch per thread that a kernel needs; 0 for most */
     size_t (*launch_scratch)(enum tt_kernel kernel, const void *args);
 
-    /* the built-in matrix multiply, for machines without a BLAS */
+    /* the built-in matrix multiply, and the floats of scratch per thread that it needs */
     void (*gemm)(const struct cpu_team *team, const struct tt_gemm *g);
-    size_t gemm_scratch;
+    size_t (*gemm_scratch)(const struct tt_gemm *g, int threads);
 
     /* rows of 8-bit codes to a dense matrix of their numbers, times the row's of `scales` unless that is NULL */
     void (*fp8_widen)(const struct cpu_team *team, const uint8_t *codes, int64_t rows, int64_t cols, int64_t ld,
@@ -133,5 +133,8 @@ void tt_cpu_model_name(char *name, size_t size);
 void tt_cpu_memory(size_t *total, size_t *free);
 struct cpu_clocks tt_cpu_clocks(void);
 bool tt_cpu_amx_allowed(void); /* whether the processor has AMX, and the system lets this process use it */
+/* Whether the built-in multiply is preferred to a BLAS. On arm64 it is, but where a BLAS may use vectors of 512 bits;
+ * those of 256 (SVE) are no faster than NEON's, of which there are twice as many units. */
+bool tt_cpu_builtin_first(void);
 
 #endif

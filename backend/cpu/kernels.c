@@ -64,7 +64,7 @@ const struct cpu_kernels TABLE(TT_ISA) = {
     },
     .launch_scratch = launch_scratch,
     .gemm = gemm_builtin,
-    .gemm_scratch = GEMM_SCRATCH,
+    .gemm_scratch = gemm_scratch,
     .fp8_widen = fp8_widen,
     .gemv = gemv,
     .gemv_can = gemv_can,

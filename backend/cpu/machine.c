@@ -10,6 +10,9 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "backend/cpu/cpu.h"
 #include "core/base/allowance.h"
@@ -43,6 +46,23 @@ bool tt_cpu_amx_allowed(void)
 }
 #else
 bool tt_cpu_amx_allowed(void) { return false; }
+#endif
+
+/* ---- vectors ---- */
+
+#ifdef __aarch64__
+bool tt_cpu_builtin_first(void)
+{
+#ifdef PR_SVE_GET_VL
+    enum { LENGTH = 0xffff, LONG = 64 }; /* bytes */
+    int sve = prctl(PR_SVE_GET_VL);
+    return sve < 0 || (sve & LENGTH) < LONG;
+#else
+    return true;
+#endif
+}
+#else
+bool tt_cpu_builtin_first(void) { return false; }
 #endif
 
 /* ---- clocks ---- */

@@ -15,7 +15,7 @@ enum { MR = 4, NV = 2 }; /* 8 of 16: without FMA, products need registers too */
 enum { NR = NV * LANES };
 
 #ifdef __clang__
-#define UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("clang loop unroll(full)") /* "unroll" may leave accumulators in memory */
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
@@ -30,6 +30,37 @@ struct tile_a {
     const float *p;
     int64_t row, k; /* strides */
 };
+
+/* s += A·B. */
+INLINE void tile_sum(const int rows, vec s[MR][NV], int64_t K, struct tile_a a, const float *b, int64_t ldb)
+{
+#ifdef __aarch64__
+    if (a.row == 1 && rows % LANES == 0) { /* FMA multiplies by a lane, so four rows of A are one load */
+        for (int64_t k = 0; k < K; k++, a.p += a.k, b += ldb) {
+            vec bk[NV];
+            UNROLL for (int v = 0; v < NV; v++) bk[v] = load(b + v * LANES);
+            UNROLL for (int i = 0; i < rows; i += LANES) {
+                vec x = load(a.p + i);
+                UNROLL for (int v = 0; v < NV; v++) {
+                    s[i][v] += x[0] * bk[v];
+                    s[i + 1][v] += x[1] * bk[v];
+                    s[i + 2][v] += x[2] * bk[v];
+                    s[i + 3][v] += x[3] * bk[v];
+                }
+            }
+        }
+        return;
+    }
+#endif
+    for (int64_t k = 0; k < K; k++) {
+        vec bk[NV];
+        UNROLL for (int v = 0; v < NV; v++) bk[v] = load(b + k * ldb + v * LANES);
+        UNROLL for (int i = 0; i < rows; i++) {
+            float x = a.p[i * a.row + k * a.k];
+            UNROLL for (int v = 0; v < NV; v++) s[i][v] += x * bk[v];
+        }
+    }
+}
 
 /* `rows` × NR of C; `rows` is a constant after inlining. */
 INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc,
@@ -49,14 +80,7 @@ INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b
             UNROLL for (int i = 0; i < rows; i++) s[i][v] *= f;
         }
     }
-    for (int64_t k = 0; k < K; k++) {
-        vec bk[NV];
-        UNROLL for (int v = 0; v < NV; v++) bk[v] = load(b + k * ldb + v * LANES);
-        UNROLL for (int i = 0; i < rows; i++) {
-            float x = a.p[i * a.row + k * a.k];
-            UNROLL for (int v = 0; v < NV; v++) s[i][v] += x * bk[v];
-        }
-    }
+    tile_sum(rows, s, K, a, b, ldb);
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int v = 0; v < NV; v++) store(c + i * ldc + v * LANES, s[i][v]);
 }
