@@ -1,7 +1,9 @@
-# What only the CPU backend has: its worker, and collectives between ranks that mpirun starts.
-add_executable(test_worker ${CMAKE_CURRENT_LIST_DIR}/test_worker.c)
-target_link_libraries(test_worker PRIVATE tt_cli)
-add_test(NAME test_worker COMMAND test_worker)
+# What only the CPU backend has: its worker, its choice of products, and collectives between ranks that mpirun starts.
+foreach(name test_worker test_products)
+  add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+  target_link_libraries(${name} PRIVATE tt_cli)
+  add_test(NAME ${name} COMMAND ${name})
+endforeach()
 
 if(NOT TT_MPI OR NOT MPI_C_FOUND OR NOT MPIEXEC_EXECUTABLE)
   return()

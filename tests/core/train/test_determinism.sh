@@ -27,7 +27,7 @@ first=$(run first --version flash)
 case $first in exit*) fail "$first" ;; esac
 [ "$first" != "$(run other --version flash --seed 43)" ] || fail "another seed gives the same bits: the test sees nothing"
 
-for gemm in amx blas builtin; do # without matrix units amx is blas; they take large products only
+for gemm in amx blas builtin; do # amx: what the processor chooses; matrix units take large products only
     export TT_CPU_GEMM=$gemm
     small=$shape
     [ $gemm = amx ] && shape="${shape%5}16"
