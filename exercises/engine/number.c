@@ -78,13 +78,13 @@ static bool is_a_unit(const char *text)
     return begins && !(tt_exercise_scale(text) > 0);
 }
 
-/* "rank_1" where the question asks "Which rank ...": the number behind its own word. */
+/* "rank_1" where the question asks "Which rank ...": the number behind its own word, not behind another ("no 1"). */
 static const char *behind_word(const struct tt_question *q, const char *given)
 {
     char word[64];
     size_t n = strcspn(given, "_ 0123456789");
     if (!n || n >= sizeof word || !q->text || !isalpha((unsigned char)*given)) return given;
-    snprintf(word, sizeof word, " %.*s ", (int)n, given);
+    snprintf(word, sizeof word, "hich %.*s ", (int)n, given);
     const char *number = given + n + strspn(given + n, "_ ");
     return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
 }

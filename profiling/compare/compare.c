@@ -213,7 +213,8 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
     bool values = tt_compare_other_values(r);
     tt_text_printf(&c->warnings,
                    "%s: its %d operators are those of %s, with the same work, and took %.2f times as long by the "
-                   "median of their time. %s%s. Measure both again, or in turns (tt bench --against)\n",
+                   "median of their time, as shares of the undisturbed steps. %s%s. Measure both again, or in turns "
+                   "(tt bench --against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
                    r->one_build
                        ? "Both are of one build: with the same options that is the machine, which was not the same in "

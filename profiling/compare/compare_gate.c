@@ -72,8 +72,8 @@ static tt_status undecided_by_control(const struct tt_compared *base, const stru
 {
     return tt_fail(TT_UNDECIDED,
                    "%s takes %.1f %% %s time than %s, but the operators that both have alike took %.2f times as long "
-                   "by the median of their time: either the machine was not the same in both, or the change affects "
-                   "them too. Measure both again, or in turns (tt bench --against)",
+                   "by the median of their time, as shares of the undisturbed steps: either the machine was not the "
+                   "same in both, or the change affects them too. Measure both again, or in turns (tt bench --against)",
                    r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->control.times);
 }
 
@@ -84,7 +84,8 @@ static const char *drift_words(const struct tt_compared *r, double slower, char 
     out[0] = 0;
     if (tt_compare_same_work(r))
         snprintf(out, 320, ". All operators do the same work in both and took %.2f times as long by the median of "
-                           "their time: with one build and the same options that is the machine%s. Time them in turns "
+                           "their time, as shares of the undisturbed steps: with one build and the same options that "
+                           "is the machine%s. Time them in turns "
                            "(tt bench --against)", r->control.times,
                  tt_compare_other_values(r) ? ", or other values, since losses or gradients differ" : "");
     else if (slower < 2 * each && !r->in_turns)

@@ -126,7 +126,8 @@ static void make_component(struct parts *t, int which)
     }
     c->kernels = (int64_t)round(kernels);
     if (components[which].is == is_forward) c->backward = NAN;
-    double whole = t->out->step.seconds + fmax(0, -t->out->step.gap_seconds); /* no part is more than all of it */
+    double whole = 0; /* the recorded sum with its gaps, of which the groups' shares are too */
+    for (int i = 0; i < t->out->groups_count; i++) whole += t->out->groups[i].seconds;
     if (components[which].is == is_any) c->seconds = whole;
     c->share = c->seconds / whole;
 }

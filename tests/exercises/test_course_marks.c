@@ -546,6 +546,8 @@ static void ranks_have_names_and_numbers(void)
               TT_MARK_WRONG, "%s: %s", wrong[i], m.reason);
     CHECK(ask(&e, r, 2, "named_rank", "layer_1", &m) == TT_MARK_UNKNOWN && ask(&e, r, 2, "slow_rank", "7", &m) ==
           TT_MARK_UNKNOWN);
+    CHECK(ask(&e, r, 2, "named_rank", "not 1", &m) == TT_MARK_UNKNOWN && ask(&e, r, 2, "named_rank", "the 1", &m) ==
+          TT_MARK_UNKNOWN, "another word before the number: %s", m.reason);
     CHECK(ask(&e, r, 2, "named_rank", "1", &m) == TT_MARK_RIGHT && strstr(m.means, "tells nothing"), "%s", m.means);
     r[1].profile = even;
     CHECK(ask(&e, r, 2, "named_rank", "1", &m) == TT_MARK_RIGHT && !strstr(m.means, "tells nothing"), "%s", m.means);

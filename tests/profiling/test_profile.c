@@ -113,8 +113,10 @@ static void check_components(const struct tt_profile *p, const struct tt_config 
     CHECK(near(block->seconds, parts));
     CHECK(near(pass->seconds, p->phases[1].device + p->phases[2].device));
     CHECK(near(component(p, "forward")->seconds, p->phases[1].device) && isnan(component(p, "forward")->backward));
-    CHECK(component(p, "full step")->kernels == p->step.kernels &&
-          near(component(p, "full step")->seconds, p->step.seconds + fmax(0, -p->step.gap_seconds)));
+    double whole = 0, shares = 0;
+    for (int i = 0; i < p->groups_count; i++) whole += p->groups[i].seconds, shares += p->groups[i].share;
+    CHECK(component(p, "full step")->kernels == p->step.kernels && near(component(p, "full step")->seconds, whole) &&
+          near(shares, 1) && near(component(p, "embedding")->share * whole, component(p, "embedding")->seconds));
     for (int i = 0; i < p->components_count; i++)
         CHECK(p->components[i].share <= 1 + 1e-9, "%s", p->components[i].name);
     CHECK(pass->seconds >= L * block->seconds + component(p, "head + loss")->seconds +
