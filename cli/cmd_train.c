@@ -44,6 +44,7 @@ struct training {
     struct tt_run run;
     struct tt_train_result result;
     double load; /* of the machine before it began */
+    struct tt_turns began;
 };
 
 /* ---- the folder of the run ---- */
@@ -336,10 +337,12 @@ static tt_status report(struct training *t, bool interrupted)
     struct tt_device_info info;
     struct tt_text sample = {0};
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
+    struct tt_turns now = tt_turns_now(), turns = {0};
+    tt_turns_add(&turns, &t->began, &now);
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
-                           .load = t->load};
+                           .load = t->load, .waited = tt_turns_waited(&turns)};
     tt_status st = print_end(t, &s, &sample);
     if (!st) keep_summary(t, &s);
     tt_text_free(&sample);
@@ -381,6 +384,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->c = &t->o.c;
     t->lock = -1;
     t->load = tt_machine_load();
+    t->began = tt_turns_now();
     tt_status st = tt_member_open(&t->member, &t->o);
     if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);

@@ -105,8 +105,8 @@ void tt_summary_text(const struct tt_summary *s)
     if (!isnan(r->device_utilisation) && !s->config->quiet) print_usage(s);
     print_epochs(s);
     char busy[100];
-    tt_busy_words(s->load, busy);
-    if (busy[0]) printf("note    when the run began, %s: its speed says little\n", busy);
+    tt_was_busy_words(s->load, s->waited, busy);
+    if (busy[0]) printf("note    when this was measured, %s: its speed says little\n", busy);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -171,7 +171,7 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     tt_json_put_number(w, "samples_per_second", samples_per_second(s));
     tt_json_put_number(w, "device_utilisation", r->device_utilisation);
     tt_json_put_number(w, "load", s->load);
-    tt_json_put_bool(w, "busy", tt_is_busy(s->load));
+    tt_json_put_bool(w, "busy", tt_was_busy(s->load, s->waited));
     tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_number(w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
     tt_json_put_bool(w, "flash_refused", s->flash_refused);

@@ -14,7 +14,7 @@ struct tt_summary {
     double device_bytes; /* most at once, where the device has memory of its own; else 0 */
     bool flash_refused;  /* the heads were too large for the device's flash attention */
     bool interrupted;
-    double load;         /* of the machine before the run, as tt_machine_load says */
+    double load, waited; /* of the machine before the run, as tt_machine_load says; of the run, tt_turns_waited */
     const char *device, *model; /* as the run's first lines name them */
     const char *sample;         /* what the model writes; NULL: none was made */
 };

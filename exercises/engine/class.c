@@ -141,7 +141,7 @@ const char *tt_class_sign(const struct tt_json *q)
     static const char *const signs[TT_MARK_KINDS] = {"+", "-", ".", "?", "/", "!"};
     for (int i = 0; q && i < TT_MARK_KINDS; i++)
         if (!strcmp(tt_json_string(q, "mark", ""), tt_mark_names[i])) return signs[i];
-    return " ";
+    return q && !strcmp(tt_json_string(q, "mark", ""), tt_mark_named) ? signs[TT_MARK_RIGHT] : " ";
 }
 
 static void learner_line(struct tt_json *const *results, int n, int i, const struct tt_json *model, struct tt_text *out)
@@ -183,7 +183,8 @@ void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out)
         if (!seen) exercise_table(results, n, i, out);
     }
     tt_class_shared(results, n, out);
-    tt_text_puts(out, "+ right, - wrong, . empty, ? unknown, / passed over, ! refused\n");
+    tt_text_puts(out, "+ right, or a sentence that names a figure, - wrong, . empty, ? unknown, / passed over, "
+                      "! refused\n");
 }
 
 void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out)

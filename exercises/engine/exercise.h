@@ -54,6 +54,8 @@ tt_status tt_exercise_yaml(const char *path, struct tt_yaml **out);
 enum tt_mark_kind { TT_MARK_RIGHT, TT_MARK_WRONG, TT_MARK_EMPTY, TT_MARK_UNKNOWN, TT_MARK_PASSED, TT_MARK_REFUSED,
                    TT_MARK_KINDS };
 extern const char *const tt_mark_names[TT_MARK_KINDS];
+/* Of a sentence that holds a figure of the run, in place of right: whether it is true was not looked at. */
+extern const char tt_mark_named[];
 
 struct tt_mark {
     enum tt_mark_kind kind;

@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "exercises/engine/parts.h"
 
+const char tt_mark_named[] = "named";
 const char *const tt_mark_names[TT_MARK_KINDS] = {"right", "wrong", "empty", "unknown", "passed over", "refused"};
 
 static tt_status no_such_question(const struct tt_exercise *e, const struct tt_yaml *y, const char *path)
@@ -212,10 +213,15 @@ const char *tt_exercise_stop(const char *reason)
     return !n || strchr(".?!", reason[n - 1]) ? "" : ".";
 }
 
+const char *tt_exercise_mark_word(const struct tt_question *q, const struct tt_mark *m)
+{
+    return q->kind == TT_ASK_TEXT && m->kind == TT_MARK_RIGHT ? tt_mark_named : tt_mark_names[m->kind];
+}
+
 static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool reveal, struct tt_text *out)
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
-    tt_text_printf(out, "  %-12s %-22s", tt_mark_names[m->kind], q->id);
+    tt_text_printf(out, "  %-12s %-22s", tt_exercise_mark_word(q, m), q->id);
     if (m->kind == TT_MARK_RIGHT && m->revealed) tt_text_puts(out, " after it was shown, without points.");
     if (m->kind == TT_MARK_RIGHT && m->means[0]) tt_text_printf(out, " %s", m->means);
     if (m->kind == TT_MARK_WRONG) tt_text_printf(out, " %s:", m->given);
@@ -296,7 +302,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         const struct tt_question *q = &m->exercise->questions[i];
         tt_json_begin(&w, NULL, '{');
         tt_json_put_string(&w, "id", q->id);
-        tt_json_put_string(&w, "mark", tt_mark_names[m->marks[i].kind]);
+        tt_json_put_string(&w, "mark", tt_exercise_mark_word(q, &m->marks[i]));
         tt_json_put_number(&w, "points", tt_exercise_points(q, &m->marks[i]));
         tt_json_put_bool(&w, "revealed", m->marks[i].revealed);
         tt_json_put_bool(&w, "optional", q->optional);

@@ -192,8 +192,8 @@ static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
             tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
     }
     if (n)
-        tt_text_printf(out, ": the machine was busy during runs of %s, so that %s neither gain nor loss, however "
-                            "large; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "they show" : "it shows");
+        tt_text_printf(out, ": the machine was busy during runs of %s, so how much of %s is the machine's is not "
+                            "known; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "them" : "it");
 }
 
 /* Quotients of which a part may be what both runs have alike and what changed by itself. */

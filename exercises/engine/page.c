@@ -26,7 +26,7 @@ const char *page_mark_class(const char *mark)
                                                        "m-unknown", "m-passed", "m-refused"};
     for (int i = 0; i < TT_MARK_KINDS; i++)
         if (!strcmp(mark, tt_mark_names[i])) return classes[i];
-    return "";
+    return !strcmp(mark, tt_mark_named) ? classes[TT_MARK_RIGHT] : "";
 }
 
 void page_notes(struct tt_text *t, const char *lines)
@@ -81,8 +81,8 @@ static void question_row(struct tt_text *t, const struct tt_question *q, const s
     if (q->optional) tt_text_puts(t, " optional");
     tt_text_puts(t, "</td><td class=\"answer\">");
     tt_escape(t, m->given);
-    tt_text_printf(t, "</td><td class=\"state %s\">", page_mark_class(tt_mark_names[m->kind]));
-    tt_escape(t, tt_mark_names[m->kind]);
+    tt_text_printf(t, "</td><td class=\"state %s\">", page_mark_class(tt_exercise_mark_word(q, m)));
+    tt_escape(t, tt_exercise_mark_word(q, m));
     tt_text_puts(t, "</td>");
     put_reason(t, q, m);
     html_row_end(t);
@@ -120,7 +120,7 @@ static void facts(struct tt_text *t, const struct tt_page_part *part)
             html_fact(t, "more, by optional questions", line);
         }
         snprintf(line, sizeof line, "%d of %d", right, m->exercise->question_count);
-        html_fact(t, "answers right", line);
+        html_fact(t, "answers right, sentences that name a figure", line);
         snprintf(line, sizeof line, "%d", m->revealed);
         if (m->revealed) html_fact(t, "answers shown by --reveal", line);
         html_fact(t, "started", m->started);

@@ -276,8 +276,8 @@ static void exercises(struct tt_text *t, const struct room *c)
         snprintf(title, sizeof title, "Exercise %g, learner by learner", c->exercises[i]);
         html_fold(t, title, false);
         learner_rows(t, c, i);
-        html_note(t, "In the order of the bars above. + right, - wrong, . empty, ? unknown, / passed over, ! refused, "
-                     "* after it was shown");
+        html_note(t, "In the order of the bars above. + right, or a sentence that names a figure, - wrong, . empty, "
+                     "? unknown, / passed over, ! refused, * after it was shown");
         html_fold_end(t);
     }
     html_section_end(t);

@@ -58,7 +58,7 @@ static void put_lines(const struct writer *w)
     for (int i = 0; i < w->m->exercise->question_count; i++) {
         tt_md_cell(w->out, w->m->exercise->questions[i].text);
         tt_md_cell(w->out, w->m->marks[i].given);
-        tt_md_cell(w->out, tt_mark_names[w->m->marks[i].kind]);
+        tt_md_cell(w->out, tt_exercise_mark_word(&w->m->exercise->questions[i], &w->m->marks[i]));
         tt_md_cell(w->out, w->m->marks[i].means);
         tt_md_end(w->out);
     }

@@ -217,8 +217,10 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
                    "(tt bench --against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
                    r->one_build
-                       ? "Both are of one build: with the same options that is the machine, which was not the same in "
-                         "both, and the interval holds the speed-up with and without it"
+                       ? r->undecided ? "Both are of one build: with the same options that is the machine, which was "
+                                        "not the same in both"
+                                      : "Both are of one build: with the same options that is the machine, which was "
+                                        "not the same in both, and the interval holds the speed-up with and without it"
                        : "With one build and the same options that is the machine, which was not the same in both; "
                          "else it may be the kernels",
                    values ? ". Or it is the values: losses or gradients differ, and the same operations may take "

@@ -63,8 +63,8 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
         builds |= r->control.all && isfinite(r->control.times) && !tt_compare_one_build(&c->runs[r->base], r);
     }
     if (busy)
-        tt_text_puts(out, "undecided: one of the two runs was measured on a busy machine, so that the speed-up shows "
-                          "neither gain nor loss, however large; tt bench --against runs them in turns\n");
+        tt_text_puts(out, "undecided: one of the two runs was measured on a busy machine, so how much of the speed-up "
+                          "is the machine's is not known; tt bench --against runs them in turns\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)

@@ -77,9 +77,10 @@ answer ada mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? 
 answer ada first_idea "\"all of the $(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary) kernels, since they are many\""
 answer ada disturbed mean
 expect 6 "Ada" "$TT" exercise check 1 ada
-for question in parameters chance_loss starts_at_chance step_ms million_s kernels disturbed largest_group top_groups gemm_percent mostly_gemm first_idea; do
+for question in parameters chance_loss starts_at_chance step_ms million_s kernels disturbed largest_group top_groups gemm_percent mostly_gemm; do
     marked right $question
 done
+marked named first_idea
 marked empty same_loss
 grep -q "right  *million_s  *[0-9]* tokens a second is the figure to compare versions by" out || fail "a right answer does not say what it means"
 grep -q "right  *parameters  *Weights, gradients and two moments" out || fail "no meaning of the parameters"
@@ -180,12 +181,12 @@ done
 for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
 answer real first_idea "\"all $kernels kernels: each is short\""
 "$TT" exercise check 1 real >out 2>err
-marked right first_idea
+marked named first_idea
 # a long answer is read to its end, or is said to be too long
 words=$(printf 'and so on %.0s' {1..150})
 answer real first_idea "$words all $kernels kernels"
 "$TT" exercise check 1 real >out 2>err
-marked right first_idea
+marked named first_idea
 answer real first_idea "all $kernels kernels $words $words"
 expect 6 "first_idea             it is too long: write it with less than 2000 characters" "$TT" exercise check 1 real
 answer real first_idea "all $kernels kernels: $words $words"

@@ -52,7 +52,8 @@ static void tells_noise(void)
     noise(0.93, 0.001, 4, gain, TT_MARK_RIGHT, "runs of one program differ by about 6 % each");
     noise(0.9, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
     timed_on = ", \"waited\": 0.84";
-    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT, "gain: the machine was busy during runs of this, so that it shows");
+    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT,
+          "gain: the machine was busy during runs of this, so how much of it is the machine's is not known");
     timed_on = "";
 }
 

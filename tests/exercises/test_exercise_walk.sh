@@ -97,7 +97,7 @@ follow_solution() {
         set_answer "$id" "$value"
         echo "$id" >>"$dir/followed"
     done < <(stated "$1")
-    "$TT" exercise check "$2" . >out 2>&1 || fail "the solution of exercise $2: $(grep -vE '^  (right|passed)' out)"
+    "$TT" exercise check "$2" . >out 2>&1 || fail "the solution of exercise $2: $(grep -vE '^  (right|named|passed)' out)"
 }
 
 # The document of the exercise: nothing in it is marked when all is right, and a wrong answer is.
@@ -137,11 +137,11 @@ walk() {
     "$TT" exercise check $n . --reveal >out 2>&1
     [ $? = 6 ] || { fail "the empty worksheet of exercise $n: $(tail -n 3 out)"; return; }
     grep -E '^run .* refused|^  refused' out && fail "exercise $n refuses the runs of its own walkthrough"
-    grep -qE '^  (wrong|right)' out && fail "exercise $n marks an empty worksheet: $(grep -E '^  (wrong|right)' out)"
+    grep -qE '^  (wrong|right|named)' out && fail "exercise $n marks an empty worksheet: $(grep -E '^  (wrong|right|named)' out)"
     results >revealed
     [ "$(wc -l <revealed)" -ge 5 ] || fail "exercise $n has only $(wc -l <revealed) questions"
     fill right "$exercise"
-    "$TT" exercise check $n . >out 2>&1 || fail "right answers of exercise $n: $(grep -vE '^  (right|passed)' out)"
+    "$TT" exercise check $n . >out 2>&1 || fail "right answers of exercise $n: $(grep -vE '^  (right|named|passed)' out)"
     grep -q ": all right" out || fail "right answers of exercise $n do not score full"
     grep -q "score 0 of .* right answers were shown" out || fail "exercise $n gives points for answers that were shown"
     report_of $n "$exercise"
@@ -149,7 +149,7 @@ walk() {
     fill wrong "$exercise"
     "$TT" exercise check $n . >out 2>&1
     [ $? = 6 ] || fail "wrong answers of exercise $n pass"
-    grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
+    grep -E '^  (right|named|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
     for name in $(sed -n 's/^## [0-9]* *//p' "$exercise/hints.md" | tr -d ,); do
         cut -f 1 revealed | grep -qx "$name" || grep -q "id: $name$" "$exercise/check.yaml" || fail "a hint of exercise $n is for $name, which it does not ask"
