@@ -107,7 +107,7 @@ static void print_head(const struct tt_profile *p)
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_launch *l = &p->launch;
-    char measured[32], predicted[32], gaps[100], recording[100];
+    char measured[32], predicted[32], gaps[100], recording[TT_RECORDING_WORDS];
     tt_format_bytes(p->memory.measured_bytes, measured);
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);

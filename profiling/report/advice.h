@@ -41,8 +41,9 @@ double tt_between_steps(const struct tt_profile *p);
 
 /* "1.23 ms, 4.5 % of the step", or, where the operations add up to more than the step, that there are none. */
 const char *tt_gap_words(const struct tt_profile *p, char out[100]);
-/* How much longer a step took that was recorded, and why it can be less, or that it is noise. */
-const char *tt_recording_words(const struct tt_profile *p, char out[100]);
+/* How much longer a step took that was recorded, and why it can be less, or what no event explains. */
+enum { TT_RECORDING_WORDS = 200 };
+const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING_WORDS]);
 
 /* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the
  * step beats them; what the step takes beyond its kernels, or they beyond the step; what the two ways of judging the

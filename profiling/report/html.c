@@ -238,7 +238,7 @@ void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
 static void phases(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_launch *l = &p->launch;
-    char a[32], recording[100];
+    char a[32], recording[TT_RECORDING_WORDS];
     html_section(t, "phases", "Phases, launches and gaps");
     if (p->phases_count) {
         html_phase_chart(t, p);

@@ -153,24 +153,51 @@ const char *tt_gap_words(const struct tt_profile *p, char out[100])
     return out;
 }
 
+/* How far the undisturbed steps lie apart, as a part of one; NaN of a single one. */
+static double spread(const struct tt_profile_step *s)
+{
+    return isfinite(s->deviation) ? (s->p95 - s->fastest) / s->seconds : NAN;
+}
+
+/* What the recorded steps differ by, where neither the events nor what steps differ by anyway explain it. */
+static const char *unexplained(const struct tt_profile *p, double events, char out[160])
+{
+    double apart = spread(&p->step);
+    bool less = p->launch.recorded_overhead < 0;
+    if (isnan(apart))
+        snprintf(out, 160, ", and the events cost %.1f %%: one step does not tell why", 100 * events);
+    else if (less)
+        snprintf(out, 160, ", and the other steps vary by %.1f %%: the machine was faster in the recorded ones",
+                 100 * apart);
+    else
+        snprintf(out, 160, ", though the events cost %.1f %% and the other steps vary by %.1f %%: something else "
+                           "slowed the recorded ones", 100 * events,
+                 100 * apart);
+    return out;
+}
+
 /* Recorded steps leave out the host's work between steps, and in them a device does not wait for launches. What events
- * cost is known, so what neither explains is noise. */
-const char *tt_recording_words(const struct tt_profile *p, char out[100])
+ * cost is known. A few percent are what steps differ by anyway, however alike three of them were. */
+const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING_WORDS])
 {
     const struct tt_profile_launch *l = &p->launch;
-    double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds;
+    double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds, few = 0.03;
     bool less = l->recorded_overhead < 0, waits = !tt_host_computes(p);
     bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
-    bool noise = less || l->recorded_overhead > 3 * events + 0.05;
+    bool noise = less || l->recorded_overhead > 3 * events + few;
+    bool within = fabs(l->recorded_overhead) <= fmax(few, spread(&p->step));
+    char figures[160];
     const char *why = less && outside           ? ": the host's work between steps is not in it"
                       : noise && others_took(p) ? ": the machine was busy, and this is its noise"
-                      : less && waits ? ": in it no kernel waits for its launch"
-                      : noise         ? ": within the noise"
-                                      : "";
+                      : less && waits           ? ": in it no kernel waits for its launch"
+                      : noise && within         ? ": within the noise"
+                      : noise                   ? unexplained(p, events, figures)
+                                                : "";
     if (isfinite(l->recorded_overhead))
-        snprintf(out, 100, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), less ? "less" : "more", why);
+        snprintf(out, TT_RECORDING_WORDS, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), less ? "less" : "more",
+                 why);
     else
-        snprintf(out, 100, "n/a");
+        snprintf(out, TT_RECORDING_WORDS, "n/a");
     return out;
 }
 

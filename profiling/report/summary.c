@@ -158,7 +158,7 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     }
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
-    char title[80], gaps[100], recording[100];
+    char title[80], gaps[100], recording[TT_RECORDING_WORDS];
     tt_text_puts(t, "## The step\n\n");
     tt_md_head(t, "|");
     snprintf(title, sizeof title, "step, undisturbed (median of %lld)", (long long)p->run.steps);

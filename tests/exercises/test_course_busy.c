@@ -4,9 +4,10 @@
 
 static const char busy_text[] =
     "{\"run\": {\"backend\": \"cpu\", \"num_layers\": 4, \"load\": 5.2, \"steps\": 3, \"batch_size\": 8}, "
-    "\"step\": {\"seconds\": 1.5137, \"deviation\": 0.02, \"kernel_seconds\": 1.45, \"tokens_per_second\": 676, "
-    "\"kernels\": 636, \"launched_seconds\": 1.5137}, \"launch\": {\"total_seconds\": 0.00028, \"idle_seconds\": "
-    "0.0599, \"empty_kernel_seconds\": 1e-7, \"graph_kernel_seconds\": null, \"event_seconds\": 4e-8, "
+    "\"step\": {\"seconds\": 1.5137, \"deviation\": 0.02, \"p95\": 1.52, \"fastest\": 1.51, "
+    "\"kernel_seconds\": 1.45, \"tokens_per_second\": 676, \"kernels\": 636, "
+    "\"launched_seconds\": 1.5137}, \"launch\": {\"total_seconds\": 0.00028, \"idle_seconds\": 0.0599, "
+    "\"empty_kernel_seconds\": 1e-7, \"graph_kernel_seconds\": null, \"event_seconds\": 4e-8, "
     "\"recorded_overhead\": 0.023}, \"memory\": {\"arena_bytes\": 1002, "
     "\"live_bytes\": 1000}, \"efficiency\": {\"mfu_percent\": 19.2, "
     "\"mfu_full_percent\": 21, \"mfu_class\": \"low\"}, \"phases\": ["
