@@ -41,8 +41,9 @@ tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula
 static const char *second_of(const char *given, const char **end)
 {
     static const char *const between[] = {"->", "→", "=>", "to", "..", "-", "–", ","};
+    bool commas = strchr(given, ',') != strrchr(given, ','); /* then they are decimal ones */
     for (size_t i = 0; given[0] && i < sizeof between / sizeof *between; i++)
-        if ((*end = strstr(given + 1, between[i]))) return *end + strlen(between[i]);
+        if ((*end = strstr(given + 1, between[i])) && !(commas && **end == ',')) return *end + strlen(between[i]);
     return NULL;
 }
 
@@ -55,8 +56,12 @@ static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const ch
     if (at) snprintf(right, sizeof right, "%s", at);
     struct tt_mark a = {0}, b = {0};
     struct tt_yaml first = {.kind = TT_YAML_STRING, .text = left}, second = {.kind = TT_YAML_STRING, .text = right};
+    struct tt_question one = *q;
+    one.kind = TT_ASK_NUMBER;
     tt_exercise_take(&first, &a);
     tt_exercise_take(&second, &b);
+    tt_exercise_plain(&one, &a);
+    tt_exercise_plain(&one, &b);
     if (right[0] && tt_exercise_number(q, &a, &x[0]) && tt_exercise_number(q, &b, &x[1])) return true;
     snprintf(reason, sizeof reason, "\"%.80s\": write two numbers, %s", m->given, how);
     const char *why = a.reason[0] ? a.reason : b.reason;

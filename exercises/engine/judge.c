@@ -71,55 +71,6 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
 
 /* ---- words ---- */
 
-/* An optimiser is an optimizer. */
-static char plain(char c)
-{
-    c = (char)tolower((unsigned char)c);
-    return (char)(c == '-' || c == '_' ? ' ' : c == 'z' ? 's' : c);
-}
-
-/* Cuts off an article, and the full stop behind a word. */
-static const char *without_article(const char *word, size_t *n)
-{
-    const char *begin = word + (*n > 4 && !strncasecmp(word, "the ", 4) ? 4 : 0);
-    *n -= (size_t)(begin - word);
-    if (*n > 1 && begin[*n - 1] == '.') --*n;
-    return begin;
-}
-
-/* The first n letters of a are b: "Mask rebuild" is mask-rebuild, "64 x 64" is 64x64, "the mean." is mean. */
-static bool same_word(const char *a, size_t n, const char *b)
-{
-    size_t m = strlen(b), i = 0, j = 0;
-    a = without_article(a, &n);
-    b = without_article(b, &m);
-    for (;; i++, j++) {
-        while (i < n && plain(a[i]) == ' ') i++;
-        while (j < m && plain(b[j]) == ' ') j++;
-        if (i == n || j == m) return i == n && j == m;
-        if (plain(a[i]) != plain(b[j])) return false;
-    }
-}
-
-static bool same_name(const char *a, const char *b) { return same_word(a, strlen(a), b); }
-
-static bool listed(const struct tt_yaml *list, const char *word)
-{
-    for (const struct tt_yaml *y = list->first; y; y = y->next) {
-        const char *name = list->kind == TT_YAML_MAP ? y->key : y->text;
-        if (name && same_name(name, word)) return true;
-    }
-    return false;
-}
-
-/* "columns" where the question has it as another word for cols: the one that is meant. */
-static const char *meant(const struct tt_question *q, const char *word)
-{
-    for (const struct tt_yaml *y = q->words ? q->words->first : NULL; y; y = y->next)
-        if (listed(y, word)) return y->key;
-    return word;
-}
-
 static void none_of(struct tt_mark *m, const char *word)
 {
     m->kind = TT_MARK_UNKNOWN;
@@ -148,7 +99,7 @@ static void or_any(struct tt_mark *m, const char **names, int n)
 static bool allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
 {
     const struct tt_yaml *list = q->items ? q->items : q->choices;
-    if (!list || listed(list, word)) return true;
+    if (!list || tt_exercise_listed(list, word)) return true;
     none_of(m, word);
     for (const struct tt_yaml *y = list->first; y; y = y->next)
         or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
@@ -176,7 +127,7 @@ static int descending(const void *a, const void *b)
 static const struct candidate *named(const struct candidate *c, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
-        if (same_name(c[i].name, name)) return &c[i];
+        if (tt_exercise_same_name(c[i].name, name)) return &c[i];
     return NULL;
 }
 
@@ -189,7 +140,7 @@ static bool close_to(const struct tt_question *q, double x, double best)
 static void say_first(const struct tt_question *q, const char *first, struct tt_mark *m)
 {
     snprintf(m->means, sizeof m->means, "In your run %.100s is ahead%s by less than %.3g %%, too little to tell.",
-             first, strcmp(m->given, "undecided") ? " of it" : "", 100 * q->tolerance);
+             first, tt_exercise_is_open(m->given) ? "" : " of it", 100 * q->tolerance);
 }
 
 /* The same of the first itself, where the runs leave room. */
@@ -216,12 +167,12 @@ static tt_status choose_item(const struct tt_question *asked, struct tt_formula_
     qsort(c, (size_t)n, sizeof *c, descending);
     for (size_t i = 0, at = 0; i < (size_t)n && close_to(q, c[i].value, c[0].value) && at < sizeof m->right; i++)
         at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? "/" : "", c[i].name);
-    const char *word = meant(q, m->given);
+    const char *word = tt_exercise_meant(q, m->given);
     if (!m->given[0] || !allowed(q, m, word)) return TT_OK;
     const struct candidate *chosen = named(c, n, word);
     tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
                        !strcmp(c[0].name, "undecided")  ? "your runs do not decide it"
-                       : !strcmp(m->given, "undecided") ? "one of them is ahead in your run"
+                       : tt_exercise_is_open(m->given)  ? "one of them is ahead in your run"
                                                         : "another one is ahead of it in your run");
     if (m->kind != TT_MARK_RIGHT) return TT_OK;
     if (chosen->value < c[0].value)
@@ -245,7 +196,7 @@ static bool one_of(const char *words, const char *word)
 {
     for (size_t n; *words; words += n + (words[n] == '|')) {
         n = strcspn(words, "|");
-        if (same_word(words, n, word)) return true;
+        if (tt_exercise_same_word(words, n, word)) return true;
     }
     return false;
 }
@@ -254,7 +205,7 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
 {
     if (one_of(v->word, word)) return true;
     for (int i = 0; i < n; i++)
-        if (same_name(tt_formula_row_name(v->cells[i].row), word)) return true;
+        if (tt_exercise_same_name(tt_formula_row_name(v->cells[i].row), word)) return true;
     return false;
 }
 
@@ -275,7 +226,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
                         struct tt_mark *m)
 {
     char word[TT_ANSWER];
-    snprintf(word, sizeof word, "%s", meant(q, m->given));
+    snprintf(word, sizeof word, "%s", tt_exercise_meant(q, m->given));
     without_shape(word);
     with_its_word(v, word, sizeof word);
     if (!allowed(q, m, word)) return;
@@ -287,7 +238,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
-    bool second = v->count > 1 && !same_name(v->word, word);
+    bool second = v->count > 1 && !tt_exercise_same_name(v->word, word);
     tt_exercise_decide(m, among(v, v->count, word),
                        !measured                        ? "another one is right"
                        : !strcmp(v->word, "undecided") ? "your runs do not decide it"
@@ -375,7 +326,7 @@ static int split(const char *text, char words[PLACES][64])
 static bool is_reversed(const struct candidate *c, int n, char words[PLACES][64], int wanted)
 {
     bool reversed = wanted > 1 && wanted == n;
-    for (int i = 0; i < wanted; i++) reversed &= same_name(words[i], c[wanted - 1 - i].name);
+    for (int i = 0; i < wanted; i++) reversed &= tt_exercise_same_name(words[i], c[wanted - 1 - i].name);
     return reversed;
 }
 
@@ -387,7 +338,7 @@ static const char *left_out(const struct tt_question *q, const struct candidate 
     for (int i = 0; i < wanted; i++) least = fmin(least, named(c, n, words[i])->value);
     for (int i = 0; i < wanted; i++) {
         bool given = false;
-        for (int j = 0; j < wanted; j++) given |= same_name(words[j], c[i].name);
+        for (int j = 0; j < wanted; j++) given |= tt_exercise_same_name(words[j], c[i].name);
         if (!given && c[i].value > least && !close_to(q, least, c[i].value)) return c[i].name;
     }
     return NULL;
@@ -413,7 +364,7 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
             or_any(m, names, n);
             return;
         }
-        for (int j = 0; j < i; j++) twice |= same_name(words[i], words[j]);
+        for (int j = 0; j < i; j++) twice |= tt_exercise_same_name(words[i], words[j]);
         if (own && !twice && close_to(q, own->value, c[i].value)) continue;
         if (is_reversed(c, n, words, wanted))
             snprintf(reason, sizeof reason, "the other way round: the %s comes first",
@@ -479,6 +430,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
         tt_exercise_judge_interval, tt_exercise_judge_target};
     *m = (struct tt_mark){.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN};
     tt_exercise_take(answer, m);
+    tt_exercise_plain(q, m);
     scope->run = q->run;
     scope->lacking = NULL;
     scope->used = scope->busy = false;

@@ -18,20 +18,23 @@ static const char *without_mu(const char *text, char *out, size_t size)
 /* Nothing, the unit, or of a plain number that it is so many times. */
 static bool is_unit(const struct tt_question *q, const char *text)
 {
-    char unit[64];
+    char unit[96];
     if (!*text) return true;
     if (q->unit) return !strcmp(without_mu(text, unit, sizeof unit), q->unit);
     return !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times");
 }
 
-double tt_exercise_scale(const char *letter)
+double tt_exercise_scale(const char *text)
 {
     static const struct {
-        char letter;
+        const char *name;
         double scale;
-    } scales[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
-    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
-        if (*letter == scales[i].letter && !isalnum((unsigned char)letter[1])) return scales[i].scale;
+    } scales[] = {{"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}, {"T", 1e12}, {"thousand", 1e3},
+                  {"million", 1e6}, {"billion", 1e9}};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        size_t n = strlen(scales[i].name);
+        if (!strncmp(text, scales[i].name, n) && !isalnum((unsigned char)text[n])) return scales[i].scale;
+    }
     return 0;
 }
 
@@ -49,11 +52,14 @@ static const char *without_marks(const char *given, char *out, size_t size)
     return out;
 }
 
-/* Nothing or the unit, another one of the same kind, or a letter for thousands where there is none. */
-static bool scale_by(const struct tt_question *q, const char *behind, double *x)
+/* Nothing or the unit, another one of the same kind, or a letter for thousands where there is none; and then the noun
+ * of the question. */
+static bool scale_by(const struct tt_question *q, const char *given, double *x)
 {
+    char behind[80];
+    snprintf(behind, sizeof behind, "%.*s", (int)tt_exercise_before_noun(q, given), given);
     double scale = is_unit(q, behind) ? 1 : q->unit ? tt_exercise_convert(behind, q->unit) : NAN;
-    if (!q->unit && *behind && !behind[1] && tt_exercise_scale(behind) > 0) scale = tt_exercise_scale(behind);
+    if (!q->unit && !strchr(behind, ' ') && tt_exercise_scale(behind) > 0) scale = tt_exercise_scale(behind);
     if (isfinite(scale)) *x *= scale;
     return isfinite(scale);
 }
@@ -103,6 +109,18 @@ static bool read_number(const char *given, char **end, double *out)
     return isfinite(*out);
 }
 
+/* "4,190" may be 4.19 or 4190. */
+static void say_comma(const struct tt_mark *m, const char *given, const char *comma, char *out, size_t size)
+{
+    size_t n = strspn(comma + 1, "0123456789");
+    int whole = (int)(comma - given);
+    if (n == 3 && !memchr(given, '.', (size_t)whole))
+        snprintf(out, size, "\"%.80s\": write %.*s.%.3s, or %.*s%.3s if the comma marks thousands", m->given, whole,
+                 given, comma + 1, whole, given, comma + 1);
+    else
+        snprintf(out, size, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
+}
+
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300], plain[64];
@@ -111,8 +129,7 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
     while (*end == ' ') end++;
     if (number && scale_by(q, end, out)) return true;
     if (number && *end == ',')
-        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark",
-                 m->given);
+        say_comma(m, given, end, reason, sizeof reason);
     else if (number && has_unit_first(q, end))
         snprintf(reason, sizeof reason, "\"%.80s\": write the number alone, less as a negative one: -12.5", m->given);
     else if (number && q->unit && is_a_unit(end))
@@ -178,7 +195,9 @@ static bool has_two_decimals(const char *given)
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
     int digits = tt_exercise_digits(m->given);
-    bool scaled = !q->unit && strpbrk(m->given, "kKMGBTeE") && digits >= 3;
+    const char *behind = m->given + strspn(m->given, "+-.0123456789");
+    bool power = *behind == 'e' || *behind == 'E' || tt_exercise_scale(behind + strspn(behind, " ")) > 0;
+    bool scaled = !q->unit && power && digits >= 3;
     bool quotient = !q->unit && q->tolerance >= 0.01 && has_two_decimals(m->given) && digits >= 2;
     return (scaled || quotient) && tt_exercise_rounded(m->given, x, right);
 }
@@ -294,16 +313,23 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     return NULL;
 }
 
+/* "Which rank ...?": a number that is a name is neither too large nor too small. */
+static bool is_name(const struct tt_question *q)
+{
+    return q->text && !strncmp(q->text, "Which ", 6) && !q->tolerance && !q->slack && !q->unit;
+}
+
 const char *tt_exercise_slip(const struct tt_question *q, struct tt_mark *m, double x, double right, bool measured)
 {
     double mistaken = right;
     bool short_of = tt_exercise_too_short(q, m->given, x, right);
-    const char *slip = short_of ? "rounded too far: give more digits"
+    const char *slip = is_name(q) ? NULL : short_of ? "rounded too far: give more digits"
                                 : common_slip(q, m->given, x, right, &mistaken);
     bool rounded = tt_exercise_digits(m->given) > 1 && tt_exercise_rounded(m->given, x, mistaken);
     m->named = slip != NULL;
     m->off = short_of || rounded ? 0 : fabs(x - mistaken) / fmax(fabs(mistaken), 1e-300);
     if (slip) return slip;
+    if (is_name(q)) return "your run says otherwise";
     if (!measured) return x > right ? "too large" : "too small";
     return x > right ? "too large for this run" : "too small for this run";
 }

@@ -26,6 +26,22 @@ const char *tt_exercise_mark_word(const struct tt_question *q, const struct tt_m
 /* Of what was foreseen and is possible: how it came out, as the first sentence of what the answer means. */
 tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 
+/* words.c */
+
+/* Without the quotes, the full stop and the exclamation mark around it, and with a point for a decimal comma; a
+ * sentence stays as it is. */
+void tt_exercise_plain(const struct tt_question *q, struct tt_mark *m);
+/* How much of what stands behind a number is not the noun that the question asks for: "636 kernels" to how many. */
+size_t tt_exercise_before_noun(const struct tt_question *q, const char *behind);
+/* The first n letters of a are b: "Mask rebuild" is mask-rebuild, "64 x 64" is 64x64, "the mean." is mean. */
+bool tt_exercise_same_word(const char *a, size_t n, const char *b);
+bool tt_exercise_same_name(const char *a, const char *b);
+bool tt_exercise_listed(const struct tt_yaml *list, const char *word);
+/* "undecided", or another word for it. */
+bool tt_exercise_is_open(const char *word);
+/* The choice that another word for it means, or the word itself. */
+const char *tt_exercise_meant(const struct tt_question *q, const char *word);
+
 /* number.c */
 
 /* Reads the number that was given, with or without its unit; where there is none, says in the mark why. */
@@ -43,8 +59,8 @@ int tt_exercise_digits(const char *given);
 bool tt_exercise_rounded(const char *given, double x, double right);
 /* The same of a wrong answer: it was written with too few digits. */
 bool tt_exercise_too_short(const struct tt_question *q, const char *given, double x, double right);
-/* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
-double tt_exercise_scale(const char *letter);
+/* 1e6 of "M", as tt prints large numbers, or "million"; 0 of what is neither. */
+double tt_exercise_scale(const char *text);
 
 /* reason.c: what a right answer means, and which slip a wrong one is. */
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
