@@ -100,7 +100,8 @@ static void print_device(const struct info *n)
     printf("build       tt %s, backend %s, precisions", TT_VERSION_STRING, n->backend.ops->name);
     for (int p = 0; p < TT_PRECISIONS; p++)
         if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
-    printf("\ndevice      %s (%s), %d cores\n", n->device.name, n->device.arch, n->device.units);
+    printf("\ndevice      %s (%s), %d core%s\n", n->device.name, n->device.arch, n->device.units,
+           tt_plural(n->device.units));
     printf("matrices    %s\n", n->device.library);
     if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);
