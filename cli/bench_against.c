@@ -19,7 +19,7 @@ struct duel {
     struct tt_side sides[SIDES];
     double *ms[SIDES], *rate[SIDES]; /* of each turn: the median step, and tokens a second */
     double *ratios;                  /* of each pair: how many times as fast B is as A */
-    double ratio, load;
+    double ratio, load, waited;
     struct tt_range range;
 };
 
@@ -82,6 +82,7 @@ static tt_status take_turns(struct duel *d)
         for (int i = 0; i < SIDES; i++) TT_TRY(take_turn(d, i, turn));
         d->ratios[turn] = d->rate[1][turn] / d->rate[0][turn];
     }
+    d->waited = tt_sides_waited((const struct tt_side *const[]){&d->sides[0], &d->sides[1]}, SIDES);
     return tt_turns_median(d->ratios, n, &d->ratio, &d->range);
 }
 
@@ -99,8 +100,8 @@ static void print_text(const struct duel *d)
     if (d->range.confidence < 0.945)
         printf("note    %lld turns are few: with 6 the interval holds in 97 %% of cases\n", (long long)d->own->turns);
     if (d->range.low <= 1 && d->range.high >= 1) puts("note    the interval includes 1: no difference is shown");
-    tt_busy_words(d->load, busy);
-    if (busy[0]) printf("note    when it began, %s: the times are too long and the interval is wide\n", busy);
+    tt_was_busy_words(d->load, d->waited, busy);
+    if (busy[0]) printf("note    when this was measured, %s: the times are too long and the interval is wide\n", busy);
 }
 
 static const struct tt_json *row_of(const struct tt_side *s, int turn)
@@ -168,8 +169,9 @@ static tt_status write_json(struct duel *d)
         const struct tt_json *value = tt_json_get(d->sides[0].found[0], shared[i]);
         if (value) tt_json_put_value(&w, shared[i], value);
     }
+    tt_json_put_number(&w, "waited", d->waited);
     tt_json_put_number(&w, "load", d->load);
-    tt_json_put_bool(&w, "busy", tt_is_busy(d->load));
+    tt_json_put_bool(&w, "busy", tt_was_busy(d->load, d->waited));
     put_ratios(&w, d);
     tt_json_begin(&w, "rows", '[');
     for (int i = 0; i < SIDES; i++) put_side(&w, &d->sides[i], d->ms[i]);

@@ -118,8 +118,9 @@ tt_status tt_bench_write_json(const struct tt_bench *b)
     tt_json_put_int(&w, "repeats", b->own->repeats);
     tt_json_put_number(&w, "gemm_flops_per_second", b->ceilings.flops);
     tt_json_put_number(&w, "gemm_spread", b->ceilings.flops_spread);
+    tt_json_put_number(&w, "waited", tt_turns_waited(&b->turns));
     tt_json_put_number(&w, "load", b->load);
-    tt_json_put_bool(&w, "busy", tt_is_busy(b->load));
+    tt_json_put_bool(&w, "busy", tt_was_busy(b->load, tt_turns_waited(&b->turns)));
     tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
     tt_json_begin(&w, "rows", '[');
     for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);

@@ -3,6 +3,7 @@
 #define TT_CLI_BENCH_ROWS_H
 
 #include "cli/bench.h"
+#include "core/base/load.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/steps.h"
 
@@ -31,6 +32,7 @@ struct tt_bench {
     enum tt_precision roof; /* what the ceiling and the datasheet are for */
     double datasheet; /* FLOP/s of a matrix product, published; 0 = unknown */
     double load;      /* of the machine before it began */
+    struct tt_turns turns; /* of the steps that were timed */
 };
 
 /* ---- bench_print.c ---- */

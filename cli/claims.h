@@ -70,7 +70,7 @@ struct tt_claims_report {
     struct tt_claim_result *results;
     int count;
     char backend[16], device[160], library[160], model[160], command[400];
-    double load, seconds; /* of the machine before it began; that it took */
+    double load, waited, seconds; /* of the machine before it began; what its copies waited; that it took */
     int stopped;          /* by this signal, before the last turn; 0: it was not */
 
     /* while it measures */

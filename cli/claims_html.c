@@ -96,9 +96,9 @@ tt_status tt_claims_html(const struct tt_claims_report *r, const char *path)
     html_fact(&t, "step", r->model);
     html_fact(&t, "command", r->command);
     html_facts_end(&t);
-    tt_busy_words(r->load, busy);
+    tt_was_busy_words(r->load, r->waited, busy);
     if (busy[0]) {
-        tt_text_puts(&t, "<p class=\"warn\">When it began, ");
+        tt_text_puts(&t, "<p class=\"warn\">When this was measured, ");
         tt_escape(&t, busy);
         tt_text_puts(&t, ": the intervals are wide.</p>\n");
     }

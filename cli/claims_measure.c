@@ -397,6 +397,16 @@ static void take_turns(struct tt_claims_report *r)
         }
 }
 
+static tt_status find_waited(struct tt_claims_report *r)
+{
+    const struct tt_side **sides = calloc(2 * (size_t)r->count + 1, sizeof *sides);
+    if (!sides) return tt_no_memory("the claims");
+    for (int i = 0; i < r->count; i++) sides[2 * i] = &r->results[i].off, sides[2 * i + 1] = &r->results[i].on;
+    r->waited = tt_sides_waited(sides, 2 * r->count);
+    free(sides);
+    return TT_OK;
+}
+
 tt_status tt_claims_measure(struct tt_claims_report *r)
 {
     TT_TRY(try_out(r));
@@ -409,5 +419,5 @@ tt_status tt_claims_measure(struct tt_claims_report *r)
     if (!r->o->c.quiet && tt_is_terminal(stderr)) fputs("\r\033[K", stderr);
     for (int i = 0; i < r->count; i++) TT_TRY(judge(&r->results[i]));
     r->seconds = tt_seconds() - r->started;
-    return TT_OK;
+    return find_waited(r);
 }

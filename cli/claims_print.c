@@ -71,8 +71,8 @@ static void put_notes(const struct tt_claims_report *r, struct tt_text *t)
     if (r->stopped)
         tt_text_printf(t, "note    incomplete: stopped by %s before the last of %lld turns\n", strsignal(r->stopped),
                        (long long)r->own->turns);
-    tt_busy_words(r->load, busy);
-    if (busy[0]) tt_text_printf(t, "note    when it began, %s: the intervals are wide\n", busy);
+    tt_was_busy_words(r->load, r->waited, busy);
+    if (busy[0]) tt_text_printf(t, "note    when this was measured, %s: the intervals are wide\n", busy);
 }
 
 void tt_claims_text(const struct tt_claims_report *r, struct tt_text *t)
@@ -142,8 +142,9 @@ void tt_claims_json(const struct tt_claims_report *r, struct tt_text *out)
     tt_json_put_string(&w, "command", r->command);
     tt_json_put_bool(&w, "complete", !r->stopped);
     tt_json_put_number(&w, "seconds", r->seconds);
+    tt_json_put_number(&w, "waited", r->waited);
     tt_json_put_number(&w, "load", r->load);
-    tt_json_put_bool(&w, "busy", tt_is_busy(r->load));
+    tt_json_put_bool(&w, "busy", tt_was_busy(r->load, r->waited));
     tt_json_begin(&w, "claims", '[');
     for (int i = 0; i < r->count; i++) put_result(&w, &r->results[i]);
     tt_json_end(&w, ']');

@@ -103,7 +103,10 @@ static tt_status measure(struct tt_bench *b, struct tt_session *s, const struct 
     struct tt_run run = {0};
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = start(b, s, c, data, &run);
+    struct tt_turns before = tt_turns_now();
     if (!st) st = tt_step_times_take(&b->steps, &b->backend, &run);
+    struct tt_turns after = tt_turns_now();
+    tt_turns_add(&b->turns, &before, &after);
     tt_run_close(&run);
     tt_data_close(data);
     TT_TRY(st);
@@ -223,9 +226,9 @@ static tt_status run_all(struct tt_bench *b)
     TT_TRY(each(b, time_one));
     if (has_own_shape(b->o) && !b->o->c.json)
         printf("note    %s: layers x hidden; options gave the model a shape of its own\n", b->rows[0].size);
-    tt_busy_words(b->load, busy);
+    tt_was_busy_words(b->load, tt_turns_waited(&b->turns), busy);
     if (busy[0] && !b->o->c.json)
-        printf("note    when it began, %s; --against times two of them in turns\n", busy);
+        printf("note    when this was measured, %s; --against times two of them in turns\n", busy);
     return TT_OK;
 }
 

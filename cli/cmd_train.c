@@ -337,12 +337,10 @@ static tt_status report(struct training *t, bool interrupted)
     struct tt_device_info info;
     struct tt_text sample = {0};
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
-    struct tt_turns now = tt_turns_now(), turns = {0};
-    tt_turns_add(&turns, &t->began, &now);
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
-                           .load = t->load, .waited = tt_turns_waited(&turns)};
+                           .load = t->load, .waited = tt_waited_since(&t->began)};
     tt_status st = print_end(t, &s, &sample);
     if (!st) keep_summary(t, &s);
     tt_text_free(&sample);

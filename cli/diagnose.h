@@ -25,6 +25,7 @@ struct tt_timing {
     double median, slow; /* seconds of a step; `slow`: 19 of 20 are faster */
     double tokens_per_second;
     double memory; /* bytes of device memory */
+    double waited; /* what part of their time threads waited for a processor; NaN: not known */
     int steps;     /* that were timed */
 };
 

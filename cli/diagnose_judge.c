@@ -193,7 +193,7 @@ static void judge_saving(struct tt_diagnosis *d)
 static void judge_spread(struct tt_diagnosis *d)
 {
     char busy[100];
-    tt_busy_words(d->load, busy);
+    tt_was_busy_words(d->load, d->step.waited, busy);
     if (busy[0])
         find(d, TT_ADVICE, "measure again when it is quiet", "%s", busy);
     else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)

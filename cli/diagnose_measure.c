@@ -92,6 +92,7 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_run *run, int most,
     double times[MOST], start = 0, ignored;
     if (most > MOST) most = MOST;
     for (int i = 0; i < WARM; i++) TT_TRY(one_step(d, run, &ignored));
+    struct tt_turns before = tt_turns_now();
     start = tt_seconds();
     for (out->steps = 0; out->steps < most; out->steps++) {
         bool more = out->steps < 2 || tt_seconds() - start < seconds;
@@ -99,6 +100,7 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_run *run, int most,
         if (!more) break;
         TT_TRY(one_step(d, run, &times[out->steps]));
     }
+    out->waited = tt_waited_since(&before);
     out->median = tt_quantile(times, out->steps, 0.5);
     out->slow = tt_quantile(times, out->steps, 0.95);
     return TT_OK;

@@ -170,6 +170,7 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     put_times(w, r);
     tt_json_put_number(w, "samples_per_second", samples_per_second(s));
     tt_json_put_number(w, "device_utilisation", r->device_utilisation);
+    tt_json_put_number(w, "waited", s->waited);
     tt_json_put_number(w, "load", s->load);
     tt_json_put_bool(w, "busy", tt_was_busy(s->load, s->waited));
     tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());

@@ -1,6 +1,7 @@
 #include "cli/turns.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,21 @@ tt_status tt_side_row(const struct tt_side *s, int turn, const struct tt_json **
     if (*row && !(*row)->next) return TT_OK;
     return tt_fail(TT_USAGE, "%s times several rows; each of the two of --against is one size and one version",
                    s->label);
+}
+
+double tt_sides_waited(const struct tt_side *const *sides, int n)
+{
+    double sum = 0;
+    int known = 0;
+    for (int i = 0; i < n; i++)
+        for (int turn = 0; sides[i]->found && turn < sides[i]->turns; turn++) {
+            const struct tt_json *found = sides[i]->found[turn];
+            double waited = found ? tt_json_number(found, "waited", NAN) : NAN;
+            if (isnan(waited)) continue;
+            sum += waited;
+            known++;
+        }
+    return known ? sum / known : NAN;
 }
 
 /* ---- all turns ---- */

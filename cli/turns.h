@@ -31,6 +31,10 @@ tt_status tt_side_turn(struct tt_side *s, int turn, struct tt_text *said);
 /* The one row that a copy of tt bench timed. */
 tt_status tt_side_row(const struct tt_side *s, int turn, const struct tt_json **row);
 
+/* What the copies of n sides waited for a processor, as a part of their time, in the mean of their turns; NaN where
+ * none says. */
+double tt_sides_waited(const struct tt_side *const *sides, int n);
+
 /* A copy of this program with these words, which end with NULL. What it prints goes to the file `out`, and what it says
  * on stderr to the file `err`, or to stderr where that is -1. */
 tt_status tt_copy(char *const *words, int out, int err, const char *label);

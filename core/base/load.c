@@ -18,12 +18,6 @@ double tt_machine_load(void)
 
 bool tt_is_busy(double load) { return load > 1.5; }
 
-void tt_busy_words(double load, char out[100])
-{
-    out[0] = 0;
-    if (tt_is_busy(load)) snprintf(out, 100, "the machine was busy: a load of %.1f per processor", load);
-}
-
 double tt_runs_differ(const char *backend) { return strcmp(backend, "cpu") == 0 ? 0.06 : 0.01; }
 
 /* ---- of this program itself ---- */
@@ -67,6 +61,13 @@ double tt_turns_waited(const struct tt_turns *sum)
     double whole = fmax(sum->ran + sum->waited, sum->wall);
     bool known = sum->ran >= 0 && sum->waited >= 0 && whole > 0; /* a thread that ended takes its times with it */
     return known ? sum->waited / whole : NAN;
+}
+
+double tt_waited_since(const struct tt_turns *before)
+{
+    struct tt_turns sum = {0}, now = tt_turns_now();
+    tt_turns_add(&sum, before, &now);
+    return tt_turns_waited(&sum);
 }
 
 /* Programs that had two cores to themselves waited for 0.15 to 4 % of their time, half of them for 1.7 % or more: 30

@@ -11,9 +11,6 @@ double tt_machine_load(void);
 /* More than a program that has the machine to itself makes. False where the load is not known. */
 bool tt_is_busy(double load);
 
-/* "the machine was busy: a load of 3.2 per processor", or "" where it was not. */
-void tt_busy_words(double load, char out[100]);
-
 /* Runs of one program differ by about this part on a quiet machine, however little the steps of each scatter: 0.01 on a
  * GPU, 0.06 on a CPU ("cpu"), whose clock, pages and threads are other ones each time. */
 double tt_runs_differ(const char *backend);
@@ -31,6 +28,8 @@ void tt_turns_add(struct tt_turns *sum, const struct tt_turns *from, const struc
 
 /* What part of their time threads waited for a processor, 0 to 1. One that sleeps waits for none. */
 double tt_turns_waited(const struct tt_turns *sum);
+/* The same since that moment. */
+double tt_waited_since(const struct tt_turns *before);
 
 /* What the run itself waited decides. The load is of the minute before it, whose programs may have ended: it decides
  * where what the run waited is not known. */

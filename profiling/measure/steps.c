@@ -187,19 +187,11 @@ tt_status tt_hidden_of(double *differences, int n, struct tt_overlap *out)
 
 /* ---- all of it ---- */
 
-/* How much of their time threads waited for a processor since `before`. */
-static double waited_since(struct tt_turns before)
-{
-    struct tt_turns sum = {0}, now = tt_turns_now();
-    tt_turns_add(&sum, &before, &now);
-    return tt_turns_waited(&sum);
-}
-
 static tt_status take_alone(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run, struct tt_overlap *out)
 {
     struct tt_turns before = tt_turns_now();
     TT_TRY(tt_step_times_take(t, b, run));
-    out->waited = waited_since(before);
+    out->waited = tt_waited_since(&before);
     out->median = out->one_stream = out->kernels = tt_quantile(t->seconds, t->repeats, 0.5);
     out->p95 = tt_quantile(t->seconds, t->repeats, 0.95);
     return TT_OK;
@@ -222,7 +214,7 @@ static tt_status measure_turns(struct tt_step_times *steps, struct turns *t, str
     TT_TRY(warm_up(steps->warmup, t, b, run, out));
     struct tt_turns before = tt_turns_now();
     TT_TRY(take_turns(t, b, run));
-    out->waited = waited_since(before);
+    out->waited = tt_waited_since(&before);
     out->median = tt_quantile(t->with, t->pairs, 0.5);
     out->p95 = tt_quantile(t->with, t->pairs, 0.95);
     out->one_stream = tt_quantile(t->without, t->pairs, 0.5);

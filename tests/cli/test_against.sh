@@ -12,6 +12,7 @@ grep -qE '^A       --seed 1 --version=baseline' out && grep -qE '^B       flash'
 [ "$(grep -cE '^[12] +[0-9.]+ +[0-9.]+ +[0-9.]+x$' out)" = 2 ] || fail "not a line for each turn"
 grep -qF "2 turns are few" out || fail "it does not say that two turns are few"
 [ "$(awk '/"steps_ms"/ { inside = 1; next } /\]/ { inside = 0 } inside' b/bench.json | wc -l)" = 8 ] || fail "not all steps of all turns are kept"
+grep -qE '^  "waited": [0-9.e-]+,$' b/bench.json || fail "what the copies waited for a processor is not in bench.json"
 low=$(sed -n 's/.*"low": \([^,]*\),/\1/p' b/bench.json) high=$(sed -n 's/.*"high": \([^,]*\),/\1/p' b/bench.json)
 ratio=$(sed -n 's/.*"ratio": \([^,]*\),/\1/p' b/bench.json)
 awk -v l="$low" -v r="$ratio" -v h="$high" 'BEGIN { exit !(l > 0 && l <= r && r <= h) }' || fail "$ratio does not lie in $low to $high"

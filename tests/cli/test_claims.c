@@ -138,6 +138,37 @@ static void text_and_json_agree(void)
     free(o);
 }
 
+/* What the copies waited decides whether the machine was busy, not the load of what had ended before. */
+static void waiting_is_of_the_copies(void)
+{
+    static const struct {
+        double load, waited;
+        const char *says; /* NULL: nothing */
+    } cases[] = {{3, 0.01, NULL}, {0.1, 0.2, "threads waited 20 % of their time"}, {3, NAN, "a load of 3.0"}};
+    struct tt_json *one, *two;
+    CHECK_OK(tt_json_parse("{\"waited\": 0.1}", 15, &one));
+    CHECK_OK(tt_json_parse("{\"waited\": 0.3}", 15, &two));
+    struct tt_side a = {.turns = 2, .found = (struct tt_json *[]){one, NULL}};
+    struct tt_side b = {.turns = 1, .found = (struct tt_json *[]){two}}, none = {0};
+    CHECK(fabs(tt_sides_waited((const struct tt_side *const[]){&a, &b, &none}, 3) - 0.2) < 1e-12, "those taken");
+    CHECK(isnan(tt_sides_waited((const struct tt_side *const[]){&none}, 1)), "not known");
+    tt_json_free(one);
+    tt_json_free(two);
+    for (int i = 0; i < 3; i++) {
+        struct tt_options *o = calloc(1, sizeof *o);
+        struct tt_claims_report r = made_up(o);
+        struct tt_text text = {0}, json = {0};
+        r.load = cases[i].load, r.waited = cases[i].waited;
+        tt_claims_text(&r, &text);
+        tt_claims_json(&r, &json);
+        CHECK(cases[i].says ? strstr(text.s, cases[i].says) != NULL : !strstr(text.s, "busy"), "%s", text.s);
+        CHECK(strstr(json.s, cases[i].says ? "\"busy\": true" : "\"busy\": false"), "%s", json.s);
+        tt_text_free(&text);
+        tt_text_free(&json);
+        free(o);
+    }
+}
+
 /* Marked everywhere; what had no turn yet is not judged. */
 static void stopped_is_marked(void)
 {
@@ -219,6 +250,7 @@ int main(void)
     TEST(list_is_sound);
     TEST(text_and_json_agree);
     TEST(page_is_whole);
+    TEST(waiting_is_of_the_copies);
     TEST(stopped_is_marked);
     TEST(ticks_have_room);
     return test_end();

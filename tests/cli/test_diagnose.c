@@ -127,8 +127,12 @@ static void unsteady_steps(void)
     struct tt_diagnosis d = healthy(&c);
     d.step.slow = 0.2;
     expect(&d, TT_ADVICE, "the median is 100.00 ms, one in twenty takes more than 200.00 ms", "what else runs");
-    d.load = 4;
+    d.load = 4; /* of programs that have ended: what the steps waited counts */
+    expect(&d, TT_ADVICE, "one in twenty takes more", "what else runs");
+    d.step.waited = NAN;
     expect(&d, TT_ADVICE, "a load of 4.0", "quiet");
+    d.load = 0.1, d.step.waited = 0.2;
+    expect(&d, TT_ADVICE, "threads waited 20 % of their time", "quiet");
 }
 
 int main(void)
