@@ -109,20 +109,20 @@ static bool others_took(const struct tt_profile *p)
  * percent by which steps differ anyway are not worth a word. */
 void tt_phase_remark(const struct tt_profile *p, char out[400])
 {
-    const struct tt_profile_phase *longer = NULL;
-    double most = 1.03;
+    char longer[120] = "";
+    int count = 0;
     out[0] = 0;
     if (!tt_host_computes(p) || !p->phases_count) return;
     for (int i = 0; i < p->phases_count; i++) {
-        if (!(p->phases[i].wall > 0 && p->phases[i].device > most * p->phases[i].wall)) continue;
-        most = p->phases[i].device / p->phases[i].wall;
-        longer = &p->phases[i];
+        size_t n = strlen(longer);
+        if (!(p->phases[i].wall > 0 && p->phases[i].device > 1.03 * p->phases[i].wall)) continue;
+        snprintf(longer + n, sizeof longer - n, "%s%s", count++ ? " and " : "", p->phases[i].name);
     }
     int n = snprintf(out, 400, "On a CPU the host computes: its time is that of the kernels, not of launching them.");
-    if (!longer) return;
+    if (!count) return;
     snprintf(out + n, 400 - (size_t)n,
-             " Wall and device are of different steps%s, so the kernels of %s seem to take longer than it.",
-             others_took(p) ? ", on a busy machine" : "", longer->name);
+             " Wall and device are of different steps%s, so the kernels of %s seem to take longer than %s.",
+             others_took(p) ? ", on a busy machine" : "", longer, count > 1 ? "these phases" : "it");
 }
 
 double tt_between_steps(const struct tt_profile *p)

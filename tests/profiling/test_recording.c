@@ -1,4 +1,4 @@
-/* What the report says of recorded steps that took longer or shorter than undisturbed ones. */
+/* What the report says of recorded steps and phases that took longer or shorter than undisturbed ones. */
 #include "profiling/report/advice.h"
 #include "tests/profiling/by_hand.h"
 
@@ -52,9 +52,32 @@ static void leaves_open_what_one_step_does_not_tell(void)
     tt_profile_free(&p);
 }
 
+/* Every phase whose kernels seem to take longer is named, and the few percent that steps differ by are none. */
+static void names_all_phases_that_seem_longer(void)
+{
+    struct tt_profile p = of_cpu();
+    struct tt_profile_phase phases[] = {{.name = "forward", .wall = 1.374, .device = 1.524},
+                                        {.name = "backward", .wall = 2.303, .device = 3.078},
+                                        {.name = "optimizer", .wall = 1, .device = 1.02}};
+    struct tt_profile_phase *own = p.phases;
+    char words[400];
+    p.phases = phases, p.phases_count = 3;
+    tt_phase_remark(&p, words);
+    CHECK(strstr(words, "the kernels of forward and backward seem to take longer than these phases."), "%s", words);
+    phases[1].device = 2.3;
+    tt_phase_remark(&p, words);
+    CHECK(strstr(words, "the kernels of forward seem to take longer than it."), "%s", words);
+    phases[0].device = 1.3;
+    tt_phase_remark(&p, words);
+    CHECK(!strstr(words, "longer"), "%s", words);
+    p.phases = own, p.phases_count = 0;
+    tt_profile_free(&p);
+}
+
 int main(void)
 {
     TEST(calls_noise_what_the_steps_show);
     TEST(leaves_open_what_one_step_does_not_tell);
+    TEST(names_all_phases_that_seem_longer);
     return test_end();
 }
