@@ -92,11 +92,17 @@ static void host_lines(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
+/* A quotient far from 1 of times that no step shows: 0.07 and 0.15 ms of 100. */
+static bool is_little(const struct tt_comparison *c, double from, double to)
+{
+    return fabs(from - to) < 0.001 * c->runs[0].seconds && fabs(from / to - 1) > 0.1;
+}
+
 static void row_lines(const struct tt_comparison *c, const char *title, const struct tt_compare_row *rows, int n,
                       struct tt_text *out)
 {
     char number[32];
-    bool open = false; /* some quotients decide nothing */
+    bool open = false, little = false; /* some quotients decide nothing, or say little */
     if (!n) return;
     tt_text_printf(out, "\n%-*s", NAME, title);
     for (int i = 0; i < c->n; i++) tt_text_printf(out, " %14.14s", c->runs[i].label);
@@ -109,12 +115,15 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
             bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0,
                  new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
-            const char *format = c->runs[i].undecided ? "%.2fx?" : "%.2fx";
+            bool small = !c->runs[i].undecided && is_little(c, rows[k].seconds[0], rows[k].seconds[i]);
+            const char *format = c->runs[i].undecided ? "%.2fx?" : small ? "%.2fx~" : "%.2fx";
             open |= c->runs[i].undecided;
+            little |= small && !gone && !new_row;
             tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, format, ratio));
         }
         tt_text_puts(out, "\n");
     }
+    if (little) tt_text_puts(out, "~: they differ by less than 0.1 % of the step\n");
     if (open) tt_text_puts(out, "?: undecided, since one of the two runs was measured on a busy machine\n");
 }
 

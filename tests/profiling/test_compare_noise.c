@@ -109,6 +109,29 @@ static void a_busy_machine_gives_no_interval(void)
     free(c);
 }
 
+/* 4 and 8 microseconds of a step of 10 ms are a factor of 2, and nothing that the step shows. */
+static void little_time_is_marked(void)
+{
+    struct tt_profile a = by_hand(1), b = by_hand(1);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text text = {0};
+    a.groups[0].seconds = 8e-6, b.groups[0].seconds = 4e-6;
+    save(&a, "a");
+    save(&b, "b");
+    CHECK_OK(compare("a", "b", c));
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "2.00x~\n") && strstr(text.s, "~: they differ by less than 0.1 % of the step"), "%s", text.s);
+    CHECK(!strstr(text.s, "1.00x~"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+    CHECK_OK(compare("a", "a", c));
+    tt_compare_text(c, &text);
+    CHECK(!strstr(text.s, "~"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+    free(c);
+}
+
 /* Of two runs that were not in turns, a busy machine can have made either slower. */
 static void a_busy_machine_fails_no_gate(void)
 {
@@ -315,6 +338,7 @@ int main(void)
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
     TEST(a_busy_machine_gives_no_interval);
+    TEST(little_time_is_marked);
     TEST(a_busy_machine_fails_no_gate);
     TEST(what_is_alike_is_a_control);
     TEST(one_operator_is_not_the_machine);
