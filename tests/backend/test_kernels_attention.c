@@ -39,17 +39,21 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
     return qkv;
 }
 
-/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. A matrix unit adds
- * up the products of half as many factors at a time in tf32 as in 16 bits, so that there are twice as many sums to
- * round. */
-static double score_error(double spread) { return 2e-6 + (tf32 ? 32 : 16) * 0x1p-24 * spread; }
+/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively: the additions of D
+ * products round like the steps of a random walk, then scaling, maximum and logarithm do, and the scores that count are
+ * the largest, four times that size. A matrix unit adds up the products of half as many factors at a time in tf32 as in
+ * 16 bits, so that there are twice as many sums to round. */
+static double score_error(const struct dims *d, double spread)
+{
+    return 2e-6 + (tf32 ? 2 : 1) * (8 + 2 * sqrt((double)d->D)) * 0x1p-24 * spread;
+}
 
 /* A probability is off by its score and by what it is divided by, and then rounded; those that fp16 has few digits
  * for, by its least number. */
-static struct rounding rounding_at(double spread)
+static struct rounding rounding_at(const struct dims *d, double spread)
 {
-    return (struct rounding){2 * score_error(spread) + loss(), kt.dtype == TT_F16 ? 0x1p-24 : 1e-30, roundoff(kt.dtype),
-                             2e-6};
+    double relative = 2 * score_error(d, spread) + loss(), least = kt.dtype == TT_F16 ? 0x1p-24 : 1e-30;
+    return (struct rounding){relative, least, roundoff(kt.dtype), 2e-6};
 }
 
 /* Two of three times with amax, every other time with codes, of which some are beyond their format. */
@@ -80,13 +84,13 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     double *want = doubles(T * d->H * d->D), *want_lse = doubles(d->B * d->H * d->S);
     attend(d, qkv->v, want, want_lse);
     launch_flash(d, qkv, o, lse);
-    struct rounding r = rounding_at(spread);
+    struct rounding r = rounding_at(d, spread);
     double *most = doubles(T * d->H * d->D), largest = 0;
     for (int64_t i = 0; i < T * columns(d); i++) largest = fmax(largest, fabs(qkv->v[i]));
     attend_sizes(d, qkv->v, most, NULL, true);
     for (int64_t i = 0; i < T * d->H * d->D; i++) most[i] = r.relative * most[i] + r.least * (double)d->S * largest;
     within(o, want, most);
-    close_to(lse, want_lse, 1e-6, score_error(spread));
+    close_to(lse, want_lse, 1e-6, score_error(d, spread));
 }
 
 /* The gradients of q and k, turned back by the angles of their rows; or what these may be off by. */
@@ -197,7 +201,7 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     double *want = doubles(T * cols), *most = doubles(T * cols);
     struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1),
                   *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
-    attend_backward(d, qkv->v, dout->v, want, rounding_at(spread), most);
+    attend_backward(d, qkv->v, dout->v, want, rounding_at(d, spread), most);
     if (turned) rotate_back(d, cosines->v, sines->v, want, false), rotate_back(d, cosines->v, sines->v, most, true);
     launch_flash_backward(d, qkv, dout, o, lse, dqkv, turned ? cosines : NULL, turned ? sines : NULL);
     check_first_queries(d, dqkv, false);

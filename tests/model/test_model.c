@@ -106,7 +106,8 @@ static void recompute_agrees(void)
         }
 }
 
-/* In 16 bits every version stays as close to fp32 as its rounding allows, in every tensor. */
+/* In 16 bits every version stays as close to fp32 as its rounding allows, in every tensor. The norm of a head has so
+ * few weights that the sums of all may cancel, and errors be twice as large a part of what is left. */
 static void check_narrow(enum tt_version v, enum tt_precision p, double tolerance)
 {
     struct tt_config full = of_version(TT_BASELINE, ""), narrow = of_version(v, "");
@@ -119,8 +120,9 @@ static void check_narrow(enum tt_version v, enum tt_precision p, double toleranc
     for (int i = 0; i < m->params.n; i++) {
         const struct tt_param *t = &m->params.items[i];
         double error = relative_error(x + t->offset, y + t->offset, t->count);
-        CHECK(error < 6 * tolerance, "%s %s: gradient of %s differs by %g", tt_version_names[v], tt_precision_names[p],
-              t->name, error);
+        double most = (t->count < 16 ? 12 : 6) * tolerance;
+        CHECK(error < most, "%s %s: gradient of %s differs by %g", tt_version_names[v], tt_precision_names[p], t->name,
+              error);
     }
     tt_model_free(m);
     free(x);
