@@ -33,9 +33,12 @@ holds "Flash takes $launched ms launched one by one and $step ms as a graph" 06-
 holds "$long_launched against $long ms" 06-host/README.md
 holds "$(round 1 "$(row 'launch cost' $small 3)") µs, the $kernels of a step" 06-host/gaps.svg
 holds "takes $launched ms; as a graph, which starts in $(round 1 "$(row 'the same as a graph' $small 3)") µs, $step ms" 06-host/gaps.svg
-holds "214 kernels, $kernels operations" 08-two-vendors/README.md
-holds "214 - $kernels = $((214 - kernels))" 08-two-vendors/solution.md
-holds "$((214 - kernels)) more in all" 08-two-vendors/hints.md
+seen=$(($(wc -l <08-two-vendors/ncu_h200_small.csv) - 2)) # without the names and units
+holds "at_least: $seen at_most: $seen" 08-two-vendors/check.yaml
+holds "answer: $seen - h200:step.kernels" 08-two-vendors/check.yaml
+holds "$seen kernels, $kernels operations" 08-two-vendors/README.md
+holds "$seen - $kernels = $((seen - kernels))" 08-two-vendors/solution.md
+holds "$((seen - kernels)) more in all" 08-two-vendors/hints.md
 holds "in chunks they are $(round 0 "$(row logits $gpt2 3)") MiB" 02-memory/README.md
 for phase in forward backward optimizer; do
     awk -F'|' -v name=" $phase " '/^## Phases/ {on = 1} on && $2 == name {print $3, $4; exit}' $small >"$dir/phase"
