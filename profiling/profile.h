@@ -36,6 +36,7 @@ struct tt_profile_run {
     int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
     double load;           /* of the machine before it began: processes that want to run, per processor */
     double waited;         /* in the undisturbed steps: what part of their time threads waited for a processor */
+    double recorded_waited; /* the same in the steps with an event after each operation: of shares, roofs and bounds */
     bool tie_embeddings, qkv_bias, qk_norm;
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */

@@ -76,6 +76,12 @@ static const double much = 0.05;
 
 bool tt_was_busy(double load, double waited) { return isnan(waited) ? tt_is_busy(load) : waited > much; }
 
+double tt_slowed(double load, double waited)
+{
+    if (!tt_was_busy(load, waited)) return 1;
+    return isnan(waited) ? 2 * (1 + load) : waited < 1 ? 2 / (1 - waited) : (double)INFINITY;
+}
+
 void tt_was_busy_words(double load, double waited, char out[100])
 {
     out[0] = 0;

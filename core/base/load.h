@@ -36,4 +36,8 @@ double tt_waited_since(const struct tt_turns *before);
 bool tt_was_busy(double load, double waited);
 void tt_was_busy_words(double load, double waited, char out[100]);
 
+/* How many times as long as on a quiet machine what was timed may have taken: 1 if it was not busy. Others do not only
+ * have the processors, they share caches and memory too, so twice what waiting explains is allowed for. */
+double tt_slowed(double load, double waited);
+
 #endif

@@ -121,6 +121,7 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
     measure_again(r, c);
     fill_run(r, &out->run);
     out->run.waited = tt_turns_waited(&r->t.turns);
+    out->run.recorded_waited = tt_turns_waited(&r->t.recorded_turns);
     take_trace(r, out);
     TT_TRY(tt_derive_training(r, out));
     TT_TRY(tt_derive_times(r, c, out));

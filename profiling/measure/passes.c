@@ -231,7 +231,10 @@ static tt_status time_operations(struct tt_passes *r, struct tt_stepper *s, stru
         TT_TRY(recorded_step(r, s, 0, &host));
         r->recorder.hold_seconds = 1.3 * host;
     }
+    struct tt_turns before = tt_turns_now();
     for (int i = 0; i < span.count; i++) TT_TRY(recorded_step(r, s, span.from + i, &host));
+    struct tt_turns after = tt_turns_now();
+    tt_turns_add(&r->t.recorded_turns, &before, &after);
     return TT_OK;
 }
 

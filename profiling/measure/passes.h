@@ -27,6 +27,7 @@ struct tt_times {
     struct tt_phase_times *phase; /* steps of them */
     double wall;                  /* of the undisturbed steps, per step */
     struct tt_turns turns;        /* in all of them */
+    struct tt_turns recorded_turns;
     double copy_bytes;
     int copy_count;
     double waits;

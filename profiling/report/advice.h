@@ -56,6 +56,9 @@ void tt_bound_remark(const struct tt_profile *p, char out[400]);
 void tt_attention_remark(const struct tt_profile *p, char out[400]);
 /* Launching and computing are the same then, so that no time of the host is overhead. */
 bool tt_host_computes(const struct tt_profile *p);
+/* How many times as long as undisturbed the recorded operations may have taken, of which shares, roofs and bounds are; 1
+ * if nothing says so: they waited for processors, or took a tenth more than events and the scatter of steps explain. */
+double tt_recorded_slowed(const struct tt_profile *p);
 /* On a CPU: that the host computes, and that wall and device times are of different steps, where kernels seem to take
  * longer than their phase. */
 void tt_phase_remark(const struct tt_profile *p, char out[400]);

@@ -176,6 +176,15 @@ static const char *unexplained(const struct tt_profile *p, double events, char o
     return out;
 }
 
+double tt_recorded_slowed(const struct tt_profile *p)
+{
+    const struct tt_profile_run *r = &p->run;
+    double events = (double)p->step.kernels * p->launch.event_seconds / p->step.launched_seconds;
+    double more = p->launch.recorded_overhead - 3 * events;
+    double waits = tt_slowed(r->load, isnan(r->recorded_waited) ? r->waited : r->recorded_waited);
+    return fmax(tt_host_computes(p) ? waits : 1, more > fmax(0.1, spread(&p->step)) ? 1 + more : 1);
+}
+
 /* Recorded steps leave out the host's work between steps, and in them a device does not wait for launches. What events
  * cost is known. A few percent are what steps differ by anyway, however alike three of them were. */
 const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING_WORDS])

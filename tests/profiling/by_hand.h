@@ -66,7 +66,7 @@ static inline struct tt_profile by_hand(double scale)
     strcpy(p.run.backend, "cuda");
     strcpy(p.run.data, "random");
     p.run.steps = 10;
-    p.run.waited = NAN;
+    p.run.waited = p.run.recorded_waited = NAN;
     p.run.num_layers = 2;
     p.run.batch_size = 8;
     p.run.seq_len = 128;

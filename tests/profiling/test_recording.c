@@ -41,6 +41,26 @@ static void calls_noise_what_the_steps_show(void)
     tt_profile_free(&p);
 }
 
+/* Whatever the undisturbed steps did: shares are of the recorded ones. */
+static void recorded_steps_may_be_slowed_alone(void)
+{
+    struct tt_profile p = of_cpu();
+    p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.01;
+    CHECK(tt_recorded_slowed(&p) == 1, "%g", tt_recorded_slowed(&p));
+    p.run.waited = 0.16;
+    CHECK(tt_recorded_slowed(&p) == 1, "only undisturbed steps waited: %g", tt_recorded_slowed(&p));
+    p.run.recorded_waited = 0.5;
+    CHECK(tt_recorded_slowed(&p) == 4, "%g", tt_recorded_slowed(&p));
+    p.run.waited = 0.024, p.run.recorded_waited = 0.01, p.launch.recorded_overhead = 0.544;
+    CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "%g", tt_recorded_slowed(&p));
+    p.step.p95 = 200e-3;
+    CHECK(tt_recorded_slowed(&p) == 1, "as far as the steps lie apart: %g", tt_recorded_slowed(&p));
+    strcpy(p.run.backend, "cuda");
+    p.run.recorded_waited = 0.5;
+    CHECK(tt_recorded_slowed(&p) == 1, "a device does not wait for processors: %g", tt_recorded_slowed(&p));
+    tt_profile_free(&p);
+}
+
 static void leaves_open_what_one_step_does_not_tell(void)
 {
     struct tt_profile p = of_cpu();
@@ -77,6 +97,7 @@ static void names_all_phases_that_seem_longer(void)
 int main(void)
 {
     TEST(calls_noise_what_the_steps_show);
+    TEST(recorded_steps_may_be_slowed_alone);
     TEST(leaves_open_what_one_step_does_not_tell);
     TEST(names_all_phases_that_seem_longer);
     return test_end();

@@ -63,6 +63,8 @@ static void the_run_itself_decides(void)
 {
     char words[100];
     CHECK(!tt_was_busy(2.1, 0.016) && !tt_was_busy(2.1, 0) && tt_was_busy(0.2, 0.06) && tt_was_busy(2.1, NAN));
+    CHECK(tt_slowed(2.1, 0.016) == 1 && tt_slowed(0.2, 0.5) == 4 && tt_slowed(2, NAN) == 6 && tt_slowed(NAN, NAN) == 1);
+    CHECK(isinf(tt_slowed(0, 1)));
     tt_was_busy_words(2.1, 0.016, words);
     CHECK(!words[0], "%s", words);
     tt_was_busy_words(2.1, 0.06, words);
