@@ -49,9 +49,14 @@ done
 passed "the recorded profiles"
 
 for size in small medium gpt2; do
-    cells="| $size |"
-    for version in baseline fused flash; do cells="$cells $(round 2 "$(bench $size $version median_ms)") |"; done
+    cells="| $size |" bars="$size"
+    for version in baseline fused flash; do
+        median=$(round 2 "$(bench $size $version median_ms)")
+        cells="$cells $median |" bars="$bars $version $median,"
+        holds "$size $version $median " ../tests/peers/README.md
+    done
     holds "$cells" README.md
+    holds "${bars%,}" ../model/versions.svg
     mfu=$(round 1 "$(bench $size baseline mfu_percent)")
     holds "$mfu → $(round 1 "$(bench $size flash mfu_percent)") |" README.md
 done
