@@ -123,13 +123,15 @@ static void check_first_queries(const struct dims *d, const struct tensor *dqkv,
     }
 }
 
-/* Whether the device has attention of its own, which knows the formats of its chip alone. */
-static bool has_native(void)
+static struct tt_device_info device(void)
 {
-    struct tt_device_info info;
+    struct tt_device_info info = {0};
     CHECK_OK(kt.backends[0].ops->info(kt.backends[0].self, &info));
-    return !strncmp(info.kernels, "native", 6);
+    return info;
 }
+
+/* Whether the device has attention of its own, which knows the formats of its chip alone. */
+static bool has_native(void) { return !strncmp(device().kernels, "native", 6); }
 
 /* One time in four, or always_codes, the same launch once more, for codes: of o, of the gradients, or of both. */
 static void launch_with_codes(struct tt_flash_backward_args a, const struct tensor *o, const struct tensor *dqkv)
@@ -330,6 +332,9 @@ static void flash_writes_other_codes(void)
     code_type = TT_E4M3, always_codes = false;
 }
 
+/* Sequences of four heads each, with more heads than a GPU has multiprocessors. */
+static int64_t crowd(void) { return test_few() ? device().units / 2 + 4 : 70; }
+
 /* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
 static void flash_attends_in_large_tiles(void)
 {
@@ -339,8 +344,8 @@ static void flash_attends_in_large_tiles(void)
             flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the other way about RoPE */
         }
     flash_both_ways(1, 400, 1, 1, 64, 0, 1);
-    flash_both_ways(1, 400, 3, 1, 128, 0, 1);
-    flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+    flash_both_ways(1, 400, test_few() ? 1 : 3, 1, 128, 0, 1);
+    flash_both_ways(crowd(), 33, 4, 2, 64, 0, 1);
 }
 
 /* A NaN in a document, where that begins with a tile and where it begins inside one, reaches no other document's
@@ -402,7 +407,7 @@ static void flash_keeps_to_documents_in_large_tiles(void)
     cut = MIXED;
     flash_both_ways(1, 600, 2, 1, 64, 0, 1);
     flash_both_ways(1, 300, 3, 1, 128, 8, 1);
-    flash_both_ways(70, 65, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+    flash_both_ways(crowd(), 65, 4, 2, 64, 0, 1);
     for (int64_t D = 64; D <= 128; D += 64) {
         struct dims d = {2, 130, 2, 1, D, (float)(1 / sqrt((double)D))};
         cut = MIXED, check_flash_first(&d);
@@ -472,13 +477,6 @@ static void references_differentiate(void)
     }
 }
 
-static bool has_tf32(void)
-{
-    struct tt_device_info info;
-    CHECK_OK(kt.backends[0].ops->info(kt.backends[0].self, &info));
-    return info.has[TT_TF32];
-}
-
 /* With TT_TEST_NATIVE set: only what a chip's own kernels are for, which are none for fp32. */
 static int test_native(void)
 {
@@ -506,7 +504,7 @@ int main(void)
     TEST_TYPES(flash_keeps_to_what_is_seen);
     TEST_TYPES(flash_keeps_to_documents);
     TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
-    if (has_tf32()) TEST(flash_attends_in_tf32);
+    if (device().has[TT_TF32]) TEST(flash_attends_in_tf32);
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
     if (reopen_portable()) {
         TEST_TYPES(flash_attends);
