@@ -16,6 +16,7 @@
 
 #include "backend/cuda/flash_hopper.h"
 #include "backend/cuda/hopper_codes.h"
+#include "backend/gpu/rotate.h"
 
 template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
     typedef T_ T;
@@ -235,11 +236,8 @@ GPU_DEVICE void backward_rotate(const struct backward_args &a, int warp_row, flo
     for (int r = 0; r < 2; r++) {
         int row = warp_row + gpu_lane() / 4 + 8 * r, at = (row < a.S ? row : 0) * (C::D / 2) + gpu_lane() % 4;
         GPU_UNROLL
-        for (int j = 0; j < C::D / 8; j++) {
-            float c = a.cos[at + 4 * j], s = a.sin[at + 4 * j], p = dx[4 * j + 2 * r], q = dx[4 * j + 2 * r + 1];
-            dx[4 * j + 2 * r] = p * c + q * s;
-            dx[4 * j + 2 * r + 1] = q * c - p * s;
-        }
+        for (int j = 0; j < C::D / 8; j++)
+            rotate_floats(dx[4 * j + 2 * r], dx[4 * j + 2 * r + 1], a.cos[at + 4 * j], -a.sin[at + 4 * j]);
     }
 }
 

@@ -1,6 +1,7 @@
 /* q|k|v (M, N) = x (M, K)·W^T, W (N, K), with the columns of q and k rotated before they are stored. A lane has both
  * numbers of a pair. */
 #include "backend/cuda/product_hopper.h"
+#include "backend/gpu/rotate.h"
 
 /* Cosines and sines of what a lane has of 16 rows and 64 columns of one head: every fourth pair of rows g and g + 8. */
 struct rope_angles {
@@ -23,8 +24,9 @@ struct rope_angles {
     {
         GPU_UNROLL
         for (int i = 0; i < 16; i++) {
-            float p = c[2 * i], q = c[2 * i + 1], cs = cosine[i % 2][i / 2], sn = sine[i % 2][i / 2];
-            w[i / 4][i % 4] = gpu_pack2<T>(p * cs - q * sn, p * sn + q * cs);
+            float p = c[2 * i], q = c[2 * i + 1];
+            rotate_floats(p, q, cosine[i % 2][i / 2], sine[i % 2][i / 2]);
+            w[i / 4][i % 4] = gpu_pack2<T>(p, q);
         }
     }
 };

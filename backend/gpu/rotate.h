@@ -35,7 +35,7 @@ template <typename T> GPU_DEVICE rotate_entries<T> rotate_load(const float *tabl
 }
 
 /* Says which product is fused, so that every kernel gives a pair the same bits: compilers choose for each anew. */
-GPU_DEVICE void rotate(float &p, float &q, float c, float s)
+GPU_DEVICE void rotate_floats(float &p, float &q, float c, float s)
 {
     float x = p;
     p = gpu_fma(x, c, -(q * s));
@@ -47,14 +47,14 @@ template <typename T> GPU_DEVICE void rotate_vector(gpu_vec<T> &v, const float *
     rotate_entries<T> cs = rotate_load<T>(cosine), sn = rotate_load<T>(sine);
     GPU_UNROLL
     for (int i = 0; i < gpu_vec<T>::n; i += 2)
-        rotate(v.v[i], v.v[i + 1], cs.v[i / 2], inverse ? -sn.v[i / 2] : sn.v[i / 2]);
+        rotate_floats(v.v[i], v.v[i + 1], cs.v[i / 2], inverse ? -sn.v[i / 2] : sn.v[i / 2]);
 }
 
 /* One pair; `to` may be `from`. */
 template <typename T> GPU_DEVICE void rotate_pair(T *to, const T *from, float c, float s, bool inverse)
 {
     float p = gpu_to_float(from[0]), q = gpu_to_float(from[1]);
-    rotate(p, q, c, inverse ? -s : s);
+    rotate_floats(p, q, c, inverse ? -s : s);
     to[0] = gpu_from_float<T>(p);
     to[1] = gpu_from_float<T>(q);
 }
