@@ -9,6 +9,13 @@
 #include "profiling/profile_write.h"
 #include "profiling/report/advice.h"
 
+static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
+{
+    char words[400];
+    of(p, words);
+    if (words[0]) printf("note    %s\n", words);
+}
+
 static void print_rows(const struct tt_profile *p)
 {
     printf("\n%-18s %6s %10s %7s %9s %9s %8s %7s  %s\n", "group", "ops", "ms", "share", "FLOP/B", "TFLOP/s", "TB/s",
@@ -22,13 +29,7 @@ static void print_rows(const struct tt_profile *p)
         else
             putchar('\n');
     }
-}
-
-static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
-{
-    char words[400];
-    of(p, words);
-    if (words[0]) printf("note    %s\n", words);
+    print_remark(p, tt_rows_remark);
 }
 
 static void print_phases(const struct tt_profile *p)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/load.h"
+#include "profiling/disturbed.h"
 #include "profiling/speedup.h"
 
 void tt_compare_free(struct tt_comparison *c)
@@ -60,6 +61,8 @@ static tt_status find_speedups(struct tt_comparison *c)
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
         const struct tt_compared *base = &c->runs[r->base];
+        r->rows_disturbed =
+            i && (tt_recorded_slowed(&c->runs[0].profile) > 1 || tt_recorded_slowed(&r->profile) > 1);
         r->in_turns = r->in_turns && i == 1; /* rows of later files were in turns with each other, not with the base */
         if (r->in_turns) continue;
         r->speedup = r->tokens_per_second > 0 && base->tokens_per_second > 0
@@ -170,8 +173,14 @@ static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const 
 
 static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
 {
-    char busy[100];
+    char busy[100], recorded[120];
     tt_was_busy_words(r->profile.run.load, r->profile.run.waited, busy);
+    tt_recorded_words(&r->profile, recorded);
+    if (recorded[0] && !busy[0])
+        tt_text_printf(&c->warnings,
+                       "%s: its groups and operators are of disturbed steps: %s; their times may be %.2g times too "
+                       "long, the step is not affected\n",
+                       r->label, recorded, tt_recorded_slowed(&r->profile));
     if (busy[0] && !(c->n == 2 && c->runs[1].in_turns))
         tt_text_printf(&c->warnings,
                        "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "

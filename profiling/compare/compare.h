@@ -22,6 +22,7 @@ struct tt_compared {
     bool one_build;                   /* with that one, so that the range holds what all operators changed by */
     bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
     bool undecided; /* one of the two ran on a busy machine, and not in turns: neither the range nor the sign holds */
+    bool rows_disturbed; /* groups and operators of one of the two are of disturbed steps: their quotients may be off */
     bool other_roof;                  /* its MFU is of another measured rate than that of the first */
     bool same_model;                  /* shape as in the first, so that speeds may be compared */
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */

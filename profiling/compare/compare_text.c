@@ -115,16 +115,16 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
             bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0,
                  new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
-            bool small = !c->runs[i].undecided && is_little(c, rows[k].seconds[0], rows[k].seconds[i]);
-            const char *format = c->runs[i].undecided ? "%.2fx?" : small ? "%.2fx~" : "%.2fx";
-            open |= c->runs[i].undecided;
+            bool small = !c->runs[i].rows_disturbed && is_little(c, rows[k].seconds[0], rows[k].seconds[i]);
+            const char *format = c->runs[i].rows_disturbed ? "%.2fx?" : small ? "%.2fx~" : "%.2fx";
+            open |= c->runs[i].rows_disturbed && !gone && !new_row;
             little |= small && !gone && !new_row;
             tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, format, ratio));
         }
         tt_text_puts(out, "\n");
     }
     if (little) tt_text_puts(out, "~: they differ by less than 0.1 % of the step\n");
-    if (open) tt_text_puts(out, "?: undecided, since one of the two runs was measured on a busy machine\n");
+    if (open) tt_text_puts(out, "?: undecided, since these times of one of the two runs are of disturbed steps\n");
 }
 
 /* Removes trailing spaces. */

@@ -21,18 +21,11 @@ static const char *times(double ratio, char out[32])
     return out;
 }
 
-/* The same, with a mark where one of the two runs was measured on a busy machine. */
-static const char *times_of(const struct tt_compared *r, double ratio, char out[32])
+/* The same, with a mark where disturbed steps do not decide it. */
+static const char *times_of(double ratio, bool open, char out[32])
 {
     times(ratio, out);
-    return r->undecided && isfinite(ratio) ? strcat(out, "?") : out;
-}
-
-static void note_open(struct tt_text *t, const struct tt_comparison *c)
-{
-    bool open = false;
-    for (int i = 0; i < c->n; i++) open |= c->runs[i].undecided;
-    if (open) html_note(t, "?: undecided, since one of the two runs was measured on a busy machine.");
+    return open && isfinite(ratio) ? strcat(out, "?") : out;
 }
 
 static void run_bars(struct tt_text *t, const struct tt_comparison *c)
@@ -78,7 +71,7 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
         html_cell(t, "%s", r->profile.run.version);
         html_cell(t, "%s", r->profile.run.precision);
         html_number(t, r->seconds, tt_si_time(r->seconds, a));
-        html_number(t, r->speedup, times_of(r, r->speedup, a));
+        html_number(t, r->speedup, times_of(r->speedup, r->undecided, a));
         html_number(t, r->tokens_per_second, tt_si(r->tokens_per_second, a));
         html_fixed(r->mfu_percent, 1, a);
         html_number(t, r->mfu_percent, r->other_roof ? strcat(a, "*") : a);
@@ -96,7 +89,9 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
         html_row_end(t);
     }
     html_table_end(t);
-    note_open(t, c);
+    bool open = false;
+    for (int i = 0; i < c->n; i++) open |= c->runs[i].undecided;
+    if (open) html_note(t, "?: undecided, since one of the two runs was measured on a busy machine.");
 }
 
 static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading,
@@ -128,12 +123,14 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
         for (int i = 1; i < c->n; i++) {
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
             bool gone = rows[k].seconds[0] > 0 && rows[k].seconds[i] == 0;
-            html_number(t, ratio, gone ? "gone" : times_of(&c->runs[i], ratio, a));
+            html_number(t, ratio, gone ? "gone" : times_of(ratio, c->runs[i].rows_disturbed, a));
         }
         html_row_end(t);
     }
     html_table_end(t);
-    note_open(t, c);
+    bool open = false;
+    for (int i = 0; i < c->n; i++) open |= c->runs[i].rows_disturbed;
+    if (open) html_note(t, "?: undecided, since these times of one of the two runs are of disturbed steps.");
     html_section_end(t);
     tt_text_free(&columns);
     free(values);

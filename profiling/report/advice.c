@@ -94,7 +94,7 @@ void tt_headline(const struct tt_profile *p, char out[400])
                                  i ? "" : "of it in ", tt_family_names[order[i]]);
     if (share[TT_FAMILY_GAP] >= 0.005 && used < 340)
         used += (size_t)snprintf(out + used, 400 - used, "; the device waits %.0f %%", 100 * share[TT_FAMILY_GAP]);
-    if (used < 398) strcpy(out + used, ".");
+    snprintf(out + used, 400 - used, "%s.", n && tt_recorded_slowed(p) > 1 ? " (shares of disturbed steps)" : "");
 }
 
 /* ---- advice ---- */
@@ -104,23 +104,43 @@ struct list {
     struct tt_advice *out;
     int n;
     bool own; /* a run of tt, which its options change; else what another profiler saw of any program */
+    const char *of_step, *of_recorded; /* said behind a reason that follows from the times of these; "": nothing */
 };
 
 /* What the whole gains when a part of it, `share`, becomes `times` as fast. */
 static double amdahl(double share, double times) { return 1 / (1 - share + share / times); }
 
+static void add(struct list *l, double gain, const char *what, const char *doubt, const char *reason, va_list ap)
+{
+    if (l->n == TT_ADVICE_LIMIT) return;
+    struct tt_advice *a = &l->out[l->n++];
+    char words[sizeof a->reason - 32];
+    vsnprintf(words, sizeof words, reason, ap);
+    snprintf(a->what, sizeof a->what, "%s", what);
+    snprintf(a->reason, sizeof a->reason, "%s%s", words, isfinite(gain) ? doubt : "");
+    a->gain = gain;
+}
+
+/* What follows from shares and roofs, which are of the recorded steps, and what is no matter of time. */
 static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));
 static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
 {
-    if (l->n == TT_ADVICE_LIMIT) return;
-    struct tt_advice *a = &l->out[l->n++];
     va_list ap;
-    snprintf(a->what, sizeof a->what, "%s", what);
     va_start(ap, reason);
-    vsnprintf(a->reason, sizeof a->reason, reason, ap);
+    add(l, gain, what, l->of_recorded, reason, ap);
     va_end(ap);
-    a->gain = gain;
+}
+
+/* What follows from the time of undisturbed steps. */
+static void advise_by_step(struct list *l, double gain, const char *what, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
+static void advise_by_step(struct list *l, double gain, const char *what, const char *reason, ...)
+{
+    va_list ap;
+    va_start(ap, reason);
+    add(l, gain, what, l->of_step, reason, ap);
+    va_end(ap);
 }
 
 static void about_gaps(struct list *l)
@@ -130,27 +150,28 @@ static void about_gaps(struct list *l)
     double between = tt_between_steps(p), one_by_one = p->step.launched_seconds;
     char launch[32];
     if (p->run.graph && p->step.seconds > 1.02 * one_by_one && one_by_one > 0) {
-        advise(l, p->step.seconds / one_by_one,
-               "let no kernel run beside another (--fuse no-overlap), or take --graph off",
-               "as a graph the step takes %.1f %% longer than launched one by one",
-               100 * (p->step.seconds / one_by_one - 1));
+        advise_by_step(l, p->step.seconds / one_by_one,
+                       "let no kernel run beside another (--fuse no-overlap), or take --graph off",
+                       "as a graph the step takes %.1f %% longer than launched one by one",
+                       100 * (p->step.seconds / one_by_one - 1));
         return;
     }
     if (gaps < 0.08) return;
     if (between > 0.5 * p->step.gap_seconds) {
-        advise(l, amdahl(gaps, INFINITY), "let the host do less between steps: wait and copy less, validate less often",
-               "the host works for %s between steps (phase other), and the device waits", tt_si_time(between, launch));
+        advise_by_step(
+            l, amdahl(gaps, INFINITY), "let the host do less between steps: wait and copy less, validate less often",
+            "the host works for %s between steps (phase other), and the device waits", tt_si_time(between, launch));
         return;
     }
-    const char *what = !l->own        ? "capture the step as a graph, or give each kernel more work: larger batches"
+    const char *what = !l->own ? "capture the step as a graph, or give each kernel more work: larger batches"
                        : p->run.graph || isnan(p->launch.graph_kernel_seconds)
                            ? "give each kernel more work: a larger --batch-size or --seq-len"
                        : strcmp(p->run.version, "baseline") == 0
                            ? "launch fewer kernels, and as a graph: --version fused"
                            : "capture the step as a graph (--graph on), or give kernels more work";
-    advise(l, amdahl(gaps, INFINITY), what,
-           "the device waits %.0f %% of the step; %lld kernels a step, %s each to launch", 100 * gaps,
-           (long long)p->step.kernels, tt_si_time(p->launch.launch_seconds, launch));
+    advise_by_step(l, amdahl(gaps, INFINITY), what,
+                   "the device waits %.0f %% of the step; %lld kernels a step, %s each to launch", 100 * gaps,
+                   (long long)p->step.kernels, tt_si_time(p->launch.launch_seconds, launch));
 }
 
 static void about_attention(struct list *l)
@@ -159,7 +180,8 @@ static void about_attention(struct list *l)
                    group_share(l->p, "attention_output");
     double softmax = group_share(l->p, "attention_softmax");
     if (share < 0.1 || softmax == 0) return; /* without a softmax of its own it is in tiles already */
-    advise(l, amdahl(share, INFINITY), l->own ? "compute attention in tiles, without S×S in memory: --version flash"
+    advise(l, amdahl(share, INFINITY),
+           l->own ? "compute attention in tiles, without S×S in memory: --version flash"
                   : "compute attention in tiles, without S×S in memory: flash attention",
            "scores, softmax and output take %.0f %% of the step, %.0f %% of that in softmax, which does little but "
            "read and write S×S",
@@ -185,7 +207,7 @@ static void about_optimizer(struct list *l)
     advise(l, amdahl(share, baseline ? 3 : 2),
            !l->own    ? "update all parameters in one kernel, or give each update more tokens"
            : baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
-                    : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
+                      : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
            "clipping and the optimiser take %.0f %% of the step, however many tokens it has", 100 * share);
 }
 
@@ -214,7 +236,7 @@ static void about_products(struct list *l)
     if (fp32)
         advise(l, amdahl(share, 4), "multiply on matrix cores: --precision bf16 (or tf32)",
                "matrix products take %.0f %% of the step, in fp32", 100 * share);
-    if (reached < 70)
+    if (reached * tt_recorded_slowed(p) < 70)
         advise(l, amdahl(share, 100 / reached),
                !l->own ? "larger matrix products: larger batches, or several products as one"
                : is_fused(&p->run, "qkv") && is_fused(&p->run, "gate-up")
@@ -231,9 +253,9 @@ static void about_data(struct list *l)
         double share =
             strcmp(f->name, "data") == 0 && l->p->step.wall_seconds > 0 ? f->wall / l->p->step.wall_seconds : 0;
         if (share > 0.05)
-            advise(l, amdahl(fmin(share, 0.99), INFINITY),
-                   "read data faster: token files instead of text, on a local disk",
-                   "the host spends %.0f %% of the step on data", 100 * share);
+            advise_by_step(l, amdahl(fmin(share, 0.99), INFINITY),
+                           "read data faster: token files instead of text, on a local disk",
+                           "the host spends %.0f %% of the step on data", 100 * share);
     }
 }
 
@@ -304,33 +326,40 @@ static int most_first(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
-/* What follows from times is in doubt, each with a word of it. */
-static void doubt_times(struct list *l)
-{
-    for (int i = 0; i < l->n; i++) {
-        size_t n = strlen(l->out[i].reason);
-        if (isfinite(l->out[i].gain)) snprintf(l->out[i].reason + n, sizeof l->out[i].reason - n, " (busy machine)");
-    }
-}
-
 /* Before all others, which it puts in doubt, but for gradients that are missing. */
 static void about_the_machine(struct list *l)
 {
-    char busy[100];
+    char busy[100], recorded[120];
     tt_was_busy_words(l->p->run.load, l->p->run.waited, busy);
-    if (!busy[0]) return;
-    doubt_times(l);
+    tt_recorded_words(l->p, recorded);
+    if (!busy[0] && !recorded[0]) return;
     if (l->n == TT_ADVICE_LIMIT) l->n--;
-    advise(l, NAN, "measure again when the machine is quiet", "%s, and what follows from times may be its noise", busy);
+    if (busy[0] && (recorded[0] || !tt_host_computes(l->p)))
+        advise(l, NAN, "measure again when the machine is quiet", "%s, and what follows from times may be its noise",
+               busy);
+    else if (busy[0])
+        advise(l, NAN, "measure again when the machine is quiet",
+               "%s when the step was timed, so that its time may be too long; shares and roofs are of steps that were "
+               "not disturbed",
+               busy);
+    else
+        advise(l, NAN, "measure again when the machine is quiet",
+               "%s, and shares, roof %% and the times of operators are of those", recorded);
     struct tt_advice last = l->out[l->n - 1];
     int at = l->n - 1;
     for (; at > 0 && !isinf(l->out[at - 1].gain); at--) l->out[at] = l->out[at - 1];
     l->out[at] = last;
 }
 
+static const char *doubt_of_recorded(const struct tt_profile *p)
+{
+    return tt_recorded_busy(p) ? " (busy machine)" : tt_recorded_slowed(p) > 1 ? " (of disturbed steps)" : "";
+}
+
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
 {
-    struct list l = {p, out, 0, p->run.version[0] != 0};
+    struct list l = {
+        p, out, 0, p->run.version[0] != 0, tt_step_slowed(p) > 1 ? " (busy machine)" : "", doubt_of_recorded(p)};
     about_gradients(&l);
     about_gaps(&l);
     about_attention(&l);

@@ -2,6 +2,7 @@
 #ifndef TT_ADVICE_H
 #define TT_ADVICE_H
 
+#include "profiling/disturbed.h"
 #include "profiling/profile.h"
 
 /* Groups that belong together, each with a colour of its own. */
@@ -30,7 +31,8 @@ struct tt_advice {
 
 enum { TT_ADVICE_LIMIT = 12 };
 
-/* The most promising first; before them, on a busy machine, to measure again. Returns how many. */
+/* The most promising first; before them, where something disturbed the steps, to measure again: what follows from
+ * disturbed steps is marked, and left out where their being slower could be all of it. Returns how many. */
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT]);
 
 /* "The step takes 12.3 ms: 41 % in feed-forward, 30 % in attention, ...; the device idles 3 %." */
@@ -47,21 +49,19 @@ const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING
 
 /* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the
  * step beats them; what the step takes beyond its kernels, or they beyond the step; what the two ways of judging the
- * step say; what the device did not compute as asked for; that the machine had other work. */
+ * step say; what the device did not compute as asked for; that the machine had other work, and whether it disturbed the
+ * step, its shares and roofs, or both. */
 void tt_roof_remark(const struct tt_profile *p, char out[400]);
 /* What of the communication of several ranks is exposed, and which of them is slowest. */
 void tt_ranks_remark(const struct tt_profile *p, char out[400]);
 void tt_gap_remark(const struct tt_profile *p, char out[400]);
 void tt_bound_remark(const struct tt_profile *p, char out[400]);
 void tt_attention_remark(const struct tt_profile *p, char out[400]);
-/* Launching and computing are the same then, so that no time of the host is overhead. */
-bool tt_host_computes(const struct tt_profile *p);
-/* How many times as long as undisturbed the recorded operations may have taken, of which shares, roofs and bounds are; 1
- * if nothing says so: they waited for processors, or took a tenth more than events and the scatter of steps explain. */
-double tt_recorded_slowed(const struct tt_profile *p);
 /* On a CPU: that the host computes, and that wall and device times are of different steps, where kernels seem to take
  * longer than their phase. */
 void tt_phase_remark(const struct tt_profile *p, char out[400]);
 void tt_busy_remark(const struct tt_profile *p, char out[400]);
+/* Beside the tables of groups and operators: that the steps they are of were disturbed. */
+void tt_rows_remark(const struct tt_profile *p, char out[400]);
 
 #endif

@@ -77,15 +77,40 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
         snprintf(out + n, 400 - (size_t)n, " The load was %.1f per processor then.", e->roofs_load);
 }
 
+/* Of the step the undisturbed steps tell, of shares, roofs and bounds the recorded ones. */
 void tt_busy_remark(const struct tt_profile *p, char out[400])
 {
-    char busy[100];
+    char busy[100], recorded[120];
     tt_was_busy_words(p->run.load, p->run.waited, busy);
+    tt_recorded_words(p, recorded);
     out[0] = 0;
-    if (busy[0])
-        snprintf(out, 400, "When this was measured, %s. Times may be too long and differ from run to run; measure "
-                           "again when it is quiet.",
+    if (busy[0] && (recorded[0] || !tt_host_computes(p)))
+        snprintf(out, 400,
+                 "When this was measured, %s. Times may be too long and differ from run to run%s; measure "
+                 "again when it is quiet.",
+                 busy, recorded[0] ? ", and shares, roof % and bounds be off" : "");
+    else if (busy[0])
+        snprintf(out, 400,
+                 "When the step was timed, %s: its time may be too long, and tokens/s and MFU too low. Shares, "
+                 "roof %% and bounds are of the recorded steps, which were not disturbed.",
                  busy);
+    else if (recorded[0])
+        snprintf(out, 400,
+                 "Shares, roof %%, bounds and the times of groups and operators are of disturbed steps: %s. "
+                 "They may be off, the times by up to %.2g times. Measure again when the machine is quiet. "
+                 "The step, tokens/s and MFU are of other steps and not affected.",
+                 recorded, tt_recorded_slowed(p));
+}
+
+void tt_rows_remark(const struct tt_profile *p, char out[400])
+{
+    char recorded[120];
+    tt_recorded_words(p, recorded);
+    out[0] = 0;
+    if (recorded[0])
+        snprintf(out, 400, "These are of disturbed steps: %s. A quiet machine may give other shares, and up to %.2g "
+                           "times the roof %%.",
+                 recorded, tt_recorded_slowed(p));
 }
 
 void tt_attention_remark(const struct tt_profile *p, char out[400])
@@ -96,8 +121,6 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     tt_flash_refused_note(p->run.head_dim, note);
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
 }
-
-bool tt_host_computes(const struct tt_profile *p) { return !strcmp(p->run.backend, "cpu"); }
 
 /* Where the host computes, what a step takes beyond its kernels may be what other programs took of the processors. */
 static bool others_took(const struct tt_profile *p)
@@ -122,7 +145,10 @@ void tt_phase_remark(const struct tt_profile *p, char out[400])
     if (!count) return;
     snprintf(out + n, 400 - (size_t)n,
              " Wall and device are of different steps%s, so the kernels of %s seem to take longer than %s.",
-             others_took(p) ? ", on a busy machine" : "", longer, count > 1 ? "these phases" : "it");
+             tt_recorded_busy(p)         ? ", on a busy machine"
+             : tt_recorded_slowed(p) > 1 ? ", and something slowed the recorded ones"
+                                         : "",
+             longer, count > 1 ? "these phases" : "it");
 }
 
 double tt_between_steps(const struct tt_profile *p)
@@ -153,16 +179,10 @@ const char *tt_gap_words(const struct tt_profile *p, char out[100])
     return out;
 }
 
-/* How far the undisturbed steps lie apart, as a part of one; NaN of a single one. */
-static double spread(const struct tt_profile_step *s)
-{
-    return isfinite(s->deviation) ? (s->p95 - s->fastest) / s->seconds : NAN;
-}
-
 /* What the recorded steps differ by, where neither the events nor what steps differ by anyway explain it. */
 static const char *unexplained(const struct tt_profile *p, double events, char out[160])
 {
-    double apart = spread(&p->step);
+    double apart = tt_steps_apart(p);
     bool less = p->launch.recorded_overhead < 0;
     if (isnan(apart))
         snprintf(out, 160, ", and the events cost %.1f %%: one step does not tell why", 100 * events);
@@ -170,19 +190,11 @@ static const char *unexplained(const struct tt_profile *p, double events, char o
         snprintf(out, 160, ", and the other steps vary by %.1f %%: the machine was faster in the recorded ones",
                  100 * apart);
     else
-        snprintf(out, 160, ", though the events cost %.1f %% and the other steps vary by %.1f %%: something else "
-                           "slowed the recorded ones", 100 * events,
-                 100 * apart);
+        snprintf(out, 160,
+                 ", though the events cost %.1f %% and the other steps vary by %.1f %%: something else "
+                 "slowed the recorded ones",
+                 100 * events, 100 * apart);
     return out;
-}
-
-double tt_recorded_slowed(const struct tt_profile *p)
-{
-    const struct tt_profile_run *r = &p->run;
-    double events = (double)p->step.kernels * p->launch.event_seconds / p->step.launched_seconds;
-    double more = p->launch.recorded_overhead - 3 * events;
-    double waits = tt_slowed(r->load, isnan(r->recorded_waited) ? r->waited : r->recorded_waited);
-    return fmax(tt_host_computes(p) ? waits : 1, more > fmax(0.1, spread(&p->step)) ? 1 + more : 1);
 }
 
 /* Recorded steps leave out the host's work between steps, and in them a device does not wait for launches. What events
@@ -192,16 +204,17 @@ const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING
     const struct tt_profile_launch *l = &p->launch;
     double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds, few = 0.03;
     bool less = l->recorded_overhead < 0, waits = !tt_host_computes(p);
+    bool busy = less ? others_took(p) : tt_recorded_busy(p); /* those steps that took longer */
     bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
     bool noise = less || l->recorded_overhead > 3 * events + few;
-    bool within = fabs(l->recorded_overhead) <= fmax(few, spread(&p->step));
+    bool within = fabs(l->recorded_overhead) <= fmax(few, tt_steps_apart(p));
     char figures[160];
-    const char *why = less && outside           ? ": the host's work between steps is not in it"
-                      : noise && others_took(p) ? ": the machine was busy, and this is its noise"
-                      : less && waits           ? ": in it no kernel waits for its launch"
-                      : noise && within         ? ": within the noise"
-                      : noise                   ? unexplained(p, events, figures)
-                                                : "";
+    const char *why = less && outside   ? ": the host's work between steps is not in it"
+                      : noise && busy   ? ": the machine was busy, and this is its noise"
+                      : less && waits   ? ": in it no kernel waits for its launch"
+                      : noise && within ? ": within the noise"
+                      : noise           ? unexplained(p, events, figures)
+                                        : "";
     if (isfinite(l->recorded_overhead))
         snprintf(out, TT_RECORDING_WORDS, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), less ? "less" : "more",
                  why);
@@ -265,8 +278,9 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
     if (!e->bound[0]) return;
     char where[180];
     if (strcmp(e->bound, "latency") == 0)
-        snprintf(where, sizeof where, "The step reaches less than a fifth of what either roof allows, so neither "
-                                      "bounds it: latency or overhead does%s.",
+        snprintf(where, sizeof where,
+                 "The step reaches less than a fifth of what either roof allows, so neither "
+                 "bounds it: latency or overhead does%s.",
                  busy ? ", or other programs: the machine was busy" : "");
     else if (strcmp(e->bound, "uncertain") == 0)
         snprintf(where, sizeof where, "Which roof the step lies under is uncertain: %s.",
@@ -276,7 +290,8 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
     snprintf(out, 400,
              "%s The class follows from the utilisation alone and does not say what limits the step; the column bound "
              "says it of each group%s.",
-             where, busy ? ", where it can: of what is uncertain there, other programs may be the reason" : "");
+             where,
+             tt_recorded_busy(p) ? ", where it can: of what is uncertain there, other programs may be the reason" : "");
 }
 
 void tt_ranks_remark(const struct tt_profile *p, char out[400])

@@ -326,9 +326,11 @@ tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path)
     head(&t, p);
     step(&t, p);
     tt_text_puts(&t, "## Groups\n\n");
+    remark(&t, tt_rows_remark, p);
     rows(&t, p->groups, p->groups_count, false);
     tt_text_printf(&t, "## Operators\n\nThe %d longest of %d; all are in operators.csv.\n\n",
                    p->operators_count < TOP ? p->operators_count : TOP, p->operators_count);
+    remark(&t, tt_rows_remark, p);
     rows(&t, p->operators, p->operators_count < TOP ? p->operators_count : TOP, true);
     phases(&t, p);
     ranks(&t, p);

@@ -81,11 +81,43 @@ static void busy_runs_are_told(void)
     free(c);
 }
 
+/* Groups and operators are of the recorded steps, the speed-up is of the others. */
+static void disturbed_rows_are_marked(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    for (int i = 0; i < 3; i++) {
+        struct tt_profile quiet = by_hand(1), other = by_hand(1);
+        struct tt_text text = {0};
+        bool disturbed = i == 1; /* the recorded steps alone, then the others alone */
+        strcpy(quiet.run.backend, "cpu"), strcpy(other.run.backend, "cpu");
+        quiet.run.waited = quiet.run.recorded_waited = other.run.waited = other.run.recorded_waited = 0.01;
+        quiet.step.launched_seconds = other.step.launched_seconds = 10e-3;
+        if (i == 1) other.launch.recorded_overhead = 0.544;
+        if (i == 2) other.run.waited = 0.16;
+        save(&quiet, "quiet");
+        save(&other, "other");
+        CHECK_OK(compare(i ? "other" : "quiet", "quiet", c));
+        tt_compare_text(c, &text);
+        const char *groups = strstr(text.s, "\ngroup ");
+        CHECK(c->runs[1].rows_disturbed == disturbed && groups, "%d", i);
+        CHECK((strstr(groups, "1.00x?\n") && strstr(groups, "\n?: undecided, since these times")) == disturbed, "%s",
+              text.s);
+        CHECK((strstr(text.s, "other: its groups and operators are of disturbed steps: the recorded steps took 54 % "
+                              "more time than the others; their times may be 1.5 times too long") != NULL) == disturbed,
+              "%s", text.s);
+        CHECK(c->runs[1].undecided == (i == 2), "%s", text.s);
+        tt_text_free(&text);
+        tt_compare_free(c);
+    }
+    free(c);
+}
+
 /* An interval would exclude 1 though nobody knows which of the two is faster. */
 static void a_busy_machine_gives_no_interval(void)
 {
     struct tt_profile quiet = by_hand(1), fast = by_hand(0.2), busy = by_hand(1);
     struct tt_comparison *c = calloc(1, sizeof *c);
+    strcpy(quiet.run.backend, "cpu"), strcpy(fast.run.backend, "cpu"), strcpy(busy.run.backend, "cpu");
     busy.run.waited = 0.83;
     save(&quiet, "quiet");
     save(&fast, "fast");
@@ -337,6 +369,7 @@ int main(void)
     TEST(noise_is_no_regression);
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
+    TEST(disturbed_rows_are_marked);
     TEST(a_busy_machine_gives_no_interval);
     TEST(little_time_is_marked);
     TEST(a_busy_machine_fails_no_gate);

@@ -61,6 +61,63 @@ static void recorded_steps_may_be_slowed_alone(void)
     tt_profile_free(&p);
 }
 
+static bool advises(const struct tt_profile *p, const char *what, const char *reason)
+{
+    struct tt_advice advice[TT_ADVICE_LIMIT];
+    int n = tt_advise(p, advice);
+    for (int i = 0; i < n; i++)
+        if (strstr(advice[i].what, what) && strstr(advice[i].reason, reason)) return true;
+    return false;
+}
+
+/* Shares and roofs are of the recorded steps, the step's time is of the others: each has its own caveat. */
+static void says_which_figures_are_disturbed(void)
+{
+    struct tt_profile p = of_cpu();
+    char words[400], line[400];
+    p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.01;
+    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 61;
+    tt_busy_remark(&p, words);
+    tt_headline(&p, line);
+    CHECK(!words[0] && !strstr(line, "disturbed"), "%s%s", words, line);
+    CHECK(advises(&p, "larger matrix products", "reach 61 % of their roof") && !advises(&p, "", "(busy") &&
+          !advises(&p, "", "(of dist"));
+
+    p.run.waited = 0.024, p.launch.recorded_overhead = 0.544; /* a run that counts as quiet */
+    tt_busy_remark(&p, words);
+    tt_headline(&p, line);
+    CHECK(strstr(words, "are of disturbed steps: the recorded steps took 54 % more time than the others. They may be "
+                        "off, the times by up to 1.5 times.") && strstr(words, "MFU are of other steps"), "%s", words);
+    CHECK(strstr(line, "(shares of disturbed steps)."), "%s", line);
+    tt_rows_remark(&p, words);
+    CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 1.5 times the roof %."), "%s", words);
+    CHECK(advises(&p, "when the machine is quiet", "took 54 % more time than the others, and shares"));
+    CHECK(!advises(&p, "larger matrix products", ""), "61 %% may be 94");
+    CHECK(advises(&p, "flash", "(of disturbed steps)") && !advises(&p, "", "(busy machine)"));
+    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 40;
+    CHECK(advises(&p, "larger matrix products", "40 % of their roof (of disturbed steps)"));
+
+    p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.3;
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "threads waited 30 % of their time for a processor in the recorded steps."), "%s", words);
+    says(&p, 0.227, "22.7 % more: the machine was busy, and this is its noise");
+
+    p.run.waited = 0.16, p.run.recorded_waited = 0.01; /* the mirror of it */
+    tt_busy_remark(&p, words);
+    tt_headline(&p, line);
+    CHECK(strstr(words, "When the step was timed, the machine was busy: threads waited 16 %") &&
+          strstr(words, "recorded steps, which were not disturbed."), "%s", words);
+    tt_rows_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    CHECK(!strstr(line, "disturbed") && !advises(&p, "flash", "(") && advises(&p, "flash", "softmax"), "%s", line);
+    CHECK(advises(&p, "when the machine is quiet", "of steps that were not disturbed"));
+    says(&p, -0.228, "22.8 % less: the machine was busy, and this is its noise");
+    p.run.recorded_waited = NAN; /* an old profile */
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "and shares, roof % and bounds be off") && advises(&p, "flash", "(busy machine)"), "%s", words);
+    tt_profile_free(&p);
+}
+
 static void leaves_open_what_one_step_does_not_tell(void)
 {
     struct tt_profile p = of_cpu();
@@ -98,6 +155,7 @@ int main(void)
 {
     TEST(calls_noise_what_the_steps_show);
     TEST(recorded_steps_may_be_slowed_alone);
+    TEST(says_which_figures_are_disturbed);
     TEST(leaves_open_what_one_step_does_not_tell);
     TEST(names_all_phases_that_seem_longer);
     return test_end();

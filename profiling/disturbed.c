@@ -1,0 +1,49 @@
+#include "profiling/disturbed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/load.h"
+
+bool tt_host_computes(const struct tt_profile *p) { return !strcmp(p->run.backend, "cpu"); }
+
+double tt_step_slowed(const struct tt_profile *p) { return tt_slowed(p->run.load, p->run.waited); }
+
+double tt_recorded_waited(const struct tt_profile *p)
+{
+    return isnan(p->run.recorded_waited) ? p->run.waited : p->run.recorded_waited;
+}
+
+bool tt_recorded_busy(const struct tt_profile *p)
+{
+    return tt_host_computes(p) && tt_was_busy(p->run.load, tt_recorded_waited(p));
+}
+
+double tt_steps_apart(const struct tt_profile *p)
+{
+    const struct tt_profile_step *s = &p->step;
+    return isfinite(s->deviation) ? (s->p95 - s->fastest) / s->seconds : NAN;
+}
+
+double tt_recorded_slowed(const struct tt_profile *p)
+{
+    double events = (double)p->step.kernels * p->launch.event_seconds / p->step.launched_seconds;
+    double more = p->launch.recorded_overhead - 3 * events;
+    double waits = tt_recorded_busy(p) ? tt_slowed(p->run.load, tt_recorded_waited(p)) : 1;
+    return fmax(waits, more > fmax(0.1, tt_steps_apart(p)) ? 1 + more : 1);
+}
+
+void tt_recorded_words(const struct tt_profile *p, char out[120])
+{
+    out[0] = 0;
+    if (!(tt_recorded_slowed(p) > 1)) return;
+    if (!tt_recorded_busy(p))
+        snprintf(out, 120, "the recorded steps took %.0f %% more time than the others",
+                 100 * p->launch.recorded_overhead);
+    else if (isnan(tt_recorded_waited(p)))
+        snprintf(out, 120, "the load was %.1f per processor in the minute before", p->run.load);
+    else
+        snprintf(out, 120, "threads waited %.0f %% of their time for a processor in the recorded steps",
+                 100 * tt_recorded_waited(p));
+}

@@ -1,0 +1,31 @@
+/* Which figures of a profile others disturbed. The step, its tokens a second and its MFU are of undisturbed steps; the
+ * times of operators and groups, their shares, roofs and bounds are of recorded ones, with an event after each
+ * operation. Either may have been measured beside other work, and the other not. */
+#ifndef TT_DISTURBED_H
+#define TT_DISTURBED_H
+
+#include "profiling/profile.h"
+
+/* Launching and computing are the same then, so that no time of the host is overhead. */
+bool tt_host_computes(const struct tt_profile *p);
+
+/* How many times as long as on a quiet machine the step may have taken; 1: nothing says so. */
+double tt_step_slowed(const struct tt_profile *p);
+
+/* What part of their time threads waited for a processor in the recorded steps. An old profile does not say, and then
+ * it is that of the undisturbed ones. */
+double tt_recorded_waited(const struct tt_profile *p);
+/* They did so too much, where the host computes. */
+bool tt_recorded_busy(const struct tt_profile *p);
+
+/* How far the undisturbed steps lie apart, as a part of one; NaN of a single one. */
+double tt_steps_apart(const struct tt_profile *p);
+
+/* How many times as long as undisturbed the recorded operations may have taken, of which shares, roofs and bounds are;
+ * 1 if nothing says so: they waited for processors, or took a tenth more than events and the scatter of steps explain.
+ */
+double tt_recorded_slowed(const struct tt_profile *p);
+/* "the recorded steps took 54 % more time than the others", or what they waited; "" where they were not slowed. */
+void tt_recorded_words(const struct tt_profile *p, char out[120]);
+
+#endif
