@@ -19,3 +19,20 @@ void tt_speedup_widen(struct tt_range *range, double times, const struct tt_cont
     if (isfinite(control->times) && (one_build || !control->all))
         hold(range, range->low * control->times, range->high * control->times);
 }
+
+static void leave_out_others(const struct tt_speedup_side *side)
+{
+    for (int i = 0; i < side->n && side->slowed > 1; i++) side->steps[i] = fmin(side->steps[i], side->seconds);
+}
+
+tt_status tt_speedup_range(const struct tt_speedup_side *a, const struct tt_speedup_side *b,
+                           const struct tt_control *control, bool one_build, struct tt_range *out)
+{
+    leave_out_others(a);
+    leave_out_others(b);
+    TT_TRY(tt_ratio_range(a->steps, a->n, b->steps, b->n, out));
+    tt_speedup_widen(out, a->seconds / b->seconds, control, one_build, a->backend, b->backend);
+    out->low /= a->slowed;
+    out->high *= b->slowed;
+    return TT_OK;
+}

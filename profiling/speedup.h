@@ -14,4 +14,20 @@
 void tt_speedup_widen(struct tt_range *range, double times, const struct tt_control *control, bool one_build,
                       const char *backend, const char *other_backend);
 
+/* One of two runs whose steps are divided. */
+struct tt_speedup_side {
+    double *steps; /* seconds of single ones, `n` of them; those of a busy run are changed */
+    int n;
+    double seconds; /* their median */
+    double slowed;  /* how many times as long as on a quiet machine they may have taken, as tt_slowed says */
+    const char *backend;
+};
+
+/* The interval of the quotient a / b, widened as above. A busy machine makes steps longer, never shorter: what a step
+ * took beyond the median says nothing of the run itself, and the quotient may be as small as if `a` had taken slowed
+ * times as long as alone, and as large as if `b` had. What such an interval excludes is decided whatever the machine
+ * did. NaN where no steps are known. */
+tt_status tt_speedup_range(const struct tt_speedup_side *a, const struct tt_speedup_side *b,
+                           const struct tt_control *control, bool one_build, struct tt_range *out);
+
 #endif

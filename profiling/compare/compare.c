@@ -37,24 +37,28 @@ bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared 
     return x->build[0] && strcmp(x->build, y->build) == 0 && strcmp(x->own_kernel_sha, y->own_kernel_sha) == 0;
 }
 
+static struct tt_speedup_side side_of(const struct tt_compared *r)
+{
+    struct tt_speedup_side side = {.seconds = r->seconds, .slowed = tt_step_slowed(&r->profile),
+                                   .backend = r->profile.run.backend};
+    side.n = step_times(&r->profile, &side.steps);
+    return side;
+}
+
 tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
-    double *a, *b;
-    int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b);
-    tt_status st = a && b ? tt_ratio_range(a, na, b, nb, out) : tt_no_memory("the comparison");
-    free(a);
-    free(b);
-    if (st) return st;
+    struct tt_speedup_side a = side_of(base), b = side_of(r);
     struct tt_control control = tt_control(&base->profile, &r->profile);
-    tt_speedup_widen(out, base->seconds / r->seconds, &control, tt_compare_one_build(base, r),
-                     base->profile.run.backend, r->profile.run.backend);
+    tt_status st = a.steps && b.steps ? tt_speedup_range(&a, &b, &control, tt_compare_one_build(base, r), out)
+                                      : tt_no_memory("the comparison");
+    free(a.steps);
+    free(b.steps);
+    if (st) return st;
     /* Of different batches the tokens are compared, not the steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
     if (tokens > 0) out->low *= tokens, out->high *= tokens;
     return TT_OK;
 }
-
-static bool was_busy(const struct tt_compared *r) { return tt_was_busy(r->profile.run.load, r->profile.run.waited); }
 
 static tt_status find_speedups(struct tt_comparison *c)
 {
@@ -69,8 +73,9 @@ static tt_status find_speedups(struct tt_comparison *c)
                          ? r->tokens_per_second / base->tokens_per_second
                          : base->seconds / r->seconds;
         if (!i) continue;
-        r->undecided = r != base && (was_busy(r) || was_busy(base));
         TT_TRY(tt_compare_range(base, r, &r->range));
+        r->busy = r != base && fmax(tt_step_slowed(&base->profile), tt_step_slowed(&r->profile)) > 1;
+        r->undecided = r->busy && !(r->range.low > 1 || r->range.high < 1);
         if (r != base) r->control = tt_control(&base->profile, &r->profile);
         r->one_build = tt_compare_one_build(base, r);
     }
@@ -226,10 +231,8 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
                    "(tt bench --against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
                    r->one_build
-                       ? r->undecided ? "Both are of one build: with the same options that is the machine, which was "
-                                        "not the same in both"
-                                      : "Both are of one build: with the same options that is the machine, which was "
-                                        "not the same in both, and the interval holds the speed-up with and without it"
+                       ? "Both are of one build: with the same options that is the machine, which was not the same in "
+                         "both, and the interval holds the speed-up with and without it"
                        : "With one build and the same options that is the machine, which was not the same in both; "
                          "else it may be the kernels",
                    values ? ". Or it is the values: losses or gradients differ, and the same operations may take "
@@ -241,7 +244,7 @@ static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r
     if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
     if (!r->control.moved || r->control.all) return;
     const struct tt_control *k = &r->control;
-    bool interval = !r->undecided && isfinite(r->range.low);
+    bool interval = isfinite(r->range.low);
     tt_text_printf(&c->warnings,
                    "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
                    "by the median of their time (together %.1f %% of %.4g ms there, %.1f %% of %.4g ms here, "

@@ -14,18 +14,19 @@ struct tt_compared {
     struct tt_profile profile; /* lists are empty where it is not a profile */
     double seconds;            /* of a step; NaN here and below: not known */
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
-    double loss;                      /* the last */
-    int base;                         /* the run it is measured against, see below */
-    double speedup;                   /* against that one */
-    struct tt_range range;            /* of it, from the times of single steps and what runs differ by, see speedup.h */
-    struct tt_control control;        /* what it has alike with that one */
-    bool one_build;                   /* with that one, so that the range holds what all operators changed by */
-    bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
-    bool undecided; /* one of the two ran on a busy machine, and not in turns: neither the range nor the sign holds */
+    double loss;               /* the last */
+    int base;                  /* the run it is measured against, see below */
+    double speedup;            /* against that one */
+    struct tt_range range;     /* of it, from single steps, what runs differ by and busy machines, see speedup.h */
+    struct tt_control control; /* what it has alike with that one */
+    bool one_build;            /* with that one, so that the range holds what all operators changed by */
+    bool in_turns;             /* with the first: the range is of the ratios of pairs, and holds drift too */
+    bool busy;           /* one of the two ran on a busy machine, and not in turns: the range is that much wider */
+    bool undecided;      /* it is, and so wide that it holds 1 or is not known */
     bool rows_disturbed; /* groups and operators of one of the two are of disturbed steps: their quotients may be off */
-    bool other_roof;                  /* its MFU is of another measured rate than that of the first */
-    bool same_model;                  /* shape as in the first, so that speeds may be compared */
-    bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
+    bool other_roof;     /* its MFU is of another measured rate than that of the first */
+    bool same_model;     /* shape as in the first, so that speeds may be compared */
+    bool same_task;      /* shape, data and seed as in the first, so that losses may be compared */
     double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
     double gradient_difference;       /* largest of a tensor's norm in the first step, as a part of the first run's */
@@ -75,9 +76,8 @@ tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
  * they can be read. The gate fails with TT_GATE when one holds for any run against the first, else with TT_UNDECIDED
  * when one cannot be decided. A slowdown counts when it exceeds the limit and its interval excludes no change at all;
  * it is denied when the interval stays within the limit; else it is undecided, as with an interval of less than
- * TT_GATE_CONFIDENCE. On a busy machine none counts, and it is denied when the first run might have had the machine to
- * itself and the interval would stay within the limit still. `said` gets a line for each condition and run; it may be
- * NULL. */
+ * TT_GATE_CONFIDENCE. On a busy machine, where the speed-up itself may be off, it counts when the whole interval lies
+ * beyond the limit. `said` gets a line for each condition and run; it may be NULL. */
 #define TT_GATE_CONFIDENCE 0.9
 tt_status tt_compare_gate_check(const char *conditions);
 tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said);

@@ -7,6 +7,7 @@
 #include "core/base/load.h"
 #include "core/config/config.h"
 #include "profiling/compare/compare.h"
+#include "profiling/disturbed.h"
 
 enum condition { SLOWER, MEMORY, LOSS, GRADIENTS };
 
@@ -48,23 +49,17 @@ tt_status tt_compare_gate_check(const char *conditions)
     return TT_OK;
 }
 
-/* What a step may really take, as a part of what it took where others had the processors too; 1 on a quiet machine. */
-static double own_part(const struct tt_profile_run *run)
-{
-    double waited = run->waited > 0 ? run->waited : 0, load = run->load > 0 ? run->load : 0;
-    return tt_was_busy(run->load, run->waited) ? fmin(1 - waited, 1 / (1 + load)) : 1;
-}
-
 /* Beside other work a step may take many times as long: that a run is slower then is no regression. */
 static tt_status undecided_by_load(const struct tt_compared *base, const struct tt_compared *r, double slower)
 {
     char busy[100];
-    const struct tt_compared *disturbed = own_part(&r->profile.run) < 1 ? r : base;
+    const struct tt_compared *disturbed = tt_step_slowed(&r->profile) > 1 ? r : base;
     tt_was_busy_words(disturbed->profile.run.load, disturbed->profile.run.waited, busy);
     return tt_fail(TT_UNDECIDED,
-                   "%s takes %.1f %% %s time than %s, but when %s was measured, %s: measure again when it is quiet, or "
-                   "in turns (tt bench --against)",
-                   r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, disturbed->label, busy);
+                   "%s takes %.1f %% %s time than %s, but when %s was measured, %s: the speed-up may be %.2f to %.2f. "
+                   "Measure again when it is quiet, or in turns (tt bench --against)",
+                   r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, disturbed->label, busy,
+                   r->range.low, r->range.high);
 }
 
 /* What should have stayed as it was did not. */
@@ -110,10 +105,9 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
                        "%s takes %.1f %% %s time than %s, but fewer than three single steps of each are known, so the "
                        "gate cannot judge whether that is noise",
                        r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label);
-    double part = r->in_turns ? 1 : own_part(&base->profile.run);
-    bool busy = !r->in_turns && fmin(part, own_part(&r->profile.run)) < 1;
-    if (busy && 1 / (part * r->range.low) - 1 > limit) return undecided_by_load(base, r, slower);
-    if (slower > limit && r->range.high < 1) {
+    bool beyond = r->busy ? 1 / r->range.high - 1 > limit : slower > limit && r->range.high < 1;
+    if (r->busy && !beyond && 1 / r->range.low - 1 > limit) return undecided_by_load(base, r, slower);
+    if (beyond) {
         char drift[320];
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%%s", r->label, 100 * slower,
                        base->label, 100 * limit, drift_words(r, slower, drift));

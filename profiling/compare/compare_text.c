@@ -23,10 +23,10 @@ static const char *cell(char out[32], const char *format, double value)
 static void put_range(const struct tt_compared *r, char out[80])
 {
     const struct tt_range *g = &r->range;
-    if (r->undecided)
-        snprintf(out, 80, "undecided: busy");
-    else if (isnan(g->low))
+    if (isnan(g->low))
         snprintf(out, 80, "unknown");
+    else if (r->busy)
+        snprintf(out, 80, "%.2f to %.2f (busy)", g->low, g->high);
     else if (g->confidence < 0.945)
         snprintf(out, 80, "%.2f to %.2f (%.0f %%)", g->low, g->high, 100 * g->confidence);
     else
@@ -58,13 +58,13 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
     bool apart = false, busy = false, builds = false;
     for (int i = 1; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
-        apart |= isfinite(r->range.low) && !r->in_turns && !r->undecided;
-        busy |= r->undecided;
+        apart |= isfinite(r->range.low) && !r->in_turns;
+        busy |= r->busy && isfinite(r->range.low);
         builds |= r->control.all && isfinite(r->control.times) && !tt_compare_one_build(&c->runs[r->base], r);
     }
     if (busy)
-        tt_text_puts(out, "undecided: one of the two runs was measured on a busy machine, so how much of the speed-up "
-                          "is the machine's is not known; tt bench --against runs them in turns\n");
+        tt_text_puts(out, "busy: one of the two runs was measured on a busy machine, which makes steps too long. The "
+                          "interval allows for twice what their waiting explains; one that holds 1 decides nothing\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
@@ -296,9 +296,10 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_string(&w, "precision", r->profile.run.precision);
         tt_json_put_number(&w, "seconds", r->seconds);
         tt_json_put_number(&w, "speedup", r->speedup);
-        tt_json_put_number(&w, "speedup_low", r->undecided ? NAN : r->range.low);
-        tt_json_put_number(&w, "speedup_high", r->undecided ? NAN : r->range.high);
-        tt_json_put_number(&w, "speedup_confidence", r->undecided ? NAN : r->range.confidence);
+        tt_json_put_number(&w, "speedup_low", r->range.low);
+        tt_json_put_number(&w, "speedup_high", r->range.high);
+        tt_json_put_number(&w, "speedup_confidence", r->range.confidence);
+        tt_json_put_bool(&w, "busy", r->busy);
         tt_json_put_bool(&w, "undecided", r->undecided);
         tt_json_put_number(&w, "control_times", r->control.operators ? r->control.times : NAN);
         tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);

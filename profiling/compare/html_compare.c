@@ -38,8 +38,9 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
         memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
         if (r->undecided) speed[i].noise = 1;
-        if (r->undecided)
-            snprintf(speed[i].note, sizeof speed[i].note, "%s (busy: undecided)", times(r->speedup, a));
+        if (isfinite(r->range.low) && r->busy)
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s, busy)", times(r->speedup, a),
+                     times(r->range.low, b), times(r->range.high, d));
         else if (isfinite(r->range.low))
             snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s, %.0f %%)", times(r->speedup, a),
                      times(r->range.low, b), times(r->range.high, d), 100 * r->range.confidence);
@@ -53,8 +54,8 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         t,
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
         "holds the truth of these runs; it is no narrower than runs of one program differ, 1.4 %% to both sides on a "
-        "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). A pale bar shows neither gain nor loss: one "
-        "of the two runs was measured on a busy machine.");
+        "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). On a busy machine, which makes steps too "
+        "long, it allows for twice what their waiting explains; a pale bar then shows neither gain nor loss.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 
