@@ -10,12 +10,21 @@ bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread)
     return tt_is_busy(load) || flops_spread > most || bytes_spread > most;
 }
 
+const char *tt_roof_above(bool doubtful, double compute, double memory)
+{
+    const double factor_in_doubt = 4; /* a loaded machine has shown roofs that much too low */
+    if (!(fmax(compute, memory) > 0) || !isfinite(compute) || !isfinite(memory)) return "";
+    if (doubtful && fmax(compute, memory) < factor_in_doubt * fmin(compute, memory)) return "uncertain";
+    return compute >= memory ? "compute" : "memory";
+}
+
 const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds)
 {
-    const double least_share = 0.2, factor_in_doubt = 4; /* a loaded machine has shown roofs that much too low */
+    const double least_share = 0.2;
     double compute = flops / roofs->flops, memory = bytes / roofs->bandwidth, longer = fmax(compute, memory);
+    double most = seconds * (1 - roofs->waited), least = roofs->slowed > 1 ? fmin(most, seconds / roofs->slowed) : most;
     if (!(longer > 0) || !(seconds > 0) || !isfinite(longer)) return "";
-    if (longer < least_share * seconds) return roofs->disturbed ? "uncertain" : "latency";
-    if (roofs->doubtful && longer < factor_in_doubt * fmin(compute, memory)) return "uncertain";
-    return compute >= memory ? "compute" : "memory";
+    if (longer < least_share * least) return "latency";
+    if (longer < least_share * most) return "uncertain";
+    return tt_roof_above(roofs->doubtful, compute, memory);
 }

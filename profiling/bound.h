@@ -11,12 +11,19 @@ bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread);
 struct tt_roofs {
     double flops, bandwidth;
     bool doubtful;
-    bool disturbed; /* other programs had the processors that the work ran on */
+    /* Other programs had the processors that the work ran on: for this part of the time it waited for them, and alone
+     * it may have taken so many times less. 0: nothing waited. */
+    double waited, slowed;
 };
 
-/* "compute" or "memory": the roof that the work comes nearer to. "latency": it stays below a fifth of either, so that
- * neither is what it waits for. "uncertain": doubtful roofs could change which of the two it is, or it stays below a
- * fifth, but other programs may be why. "": there is no telling. */
+/* Of what the two roofs allow, compute takes longest, "compute", or memory; "uncertain" where doubtful roofs could
+ * change that; "": there is no telling. Time has no part in it. */
+const char *tt_roof_above(bool doubtful, double compute, double memory);
+
+/* "compute" or "memory": the roof that the work comes nearer to. "latency": it stays below a fifth of either, also
+ * alone on the machine, so that neither is what it waits for. "uncertain": doubtful roofs could change which of the two
+ * it is, or it stays below a fifth by more than waiting explains, and by no more than others can be blamed for. "":
+ * there is no telling. */
 const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds);
 
 #endif

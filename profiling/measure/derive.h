@@ -10,8 +10,9 @@
 /* "1024x512x2048", "32x(128x128x64)", or "" for what is not a GEMM. */
 void tt_op_shape(const struct tt_op *op, char out[64]);
 
-/* The roofs of work whose compute roof is `rate`. */
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate, const struct tt_profile_run *run);
+/* The roofs of work whose compute roof is `rate`: of a row, whose times are of the recorded steps, and of the step. */
+struct tt_roofs tt_roofs_of_row(const struct tt_ceilings *c, double rate, const struct tt_profile *p);
+struct tt_roofs tt_roofs_of_step(const struct tt_ceilings *c, double rate, const struct tt_profile *p);
 
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);

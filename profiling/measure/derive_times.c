@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/stats.h"
+#include "profiling/disturbed.h"
 #include "profiling/measure/derive.h"
 
 struct times {
@@ -18,10 +19,21 @@ struct times {
     int *row;       /* which operator each operation belongs to */
 };
 
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate, const struct tt_profile_run *run)
+/* A device does not wait for processors. */
+static struct tt_roofs roofs_of(const struct tt_ceilings *c, double rate, bool busy, double waited, double slowed)
 {
-    bool disturbed = !strcmp(run->backend, "cpu") && tt_was_busy(run->load, run->waited);
-    return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c), disturbed};
+    return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c), busy && waited > 0 ? waited : 0, slowed};
+}
+
+struct tt_roofs tt_roofs_of_row(const struct tt_ceilings *c, double rate, const struct tt_profile *p)
+{
+    return roofs_of(c, rate, tt_recorded_busy(p), tt_recorded_waited(p), tt_recorded_slowed(p));
+}
+
+struct tt_roofs tt_roofs_of_step(const struct tt_ceilings *c, double rate, const struct tt_profile *p)
+{
+    double slowed = tt_host_computes(p) ? tt_step_slowed(p) : 1;
+    return roofs_of(c, rate, slowed > 1, p->run.waited, slowed);
 }
 
 void tt_op_shape(const struct tt_op *op, char out[64])
@@ -66,7 +78,7 @@ static void finish_row(const struct times *t, struct tt_profile_row *row, double
     double shortest = fmax(compute, row->bytes / t->ceilings->bandwidth);
     row->roof_percent = row->seconds > 0 ? 100 * shortest / row->seconds : NAN;
     struct tt_roofs roofs =
-        tt_roofs_of(t->ceilings, compute > 0 ? row->flops / compute : t->ceilings->rest, &t->out->run);
+        tt_roofs_of_row(t->ceilings, compute > 0 ? row->flops / compute : t->ceilings->rest, t->out);
     snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, &roofs, row));
 }
 

@@ -269,24 +269,34 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
                  tt_si_time(rest - s->gap_seconds, one), tt_si_time(s->gap_seconds, two));
 }
 
+/* By its arithmetic intensity, whatever times say: no load changes that, only roofs that may be too low. */
+static const char *roof_above(const struct tt_profile_efficiency *e)
+{
+    bool doubtful = tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread);
+    const char *above = tt_roof_above(doubtful, e->intensity, e->ridge);
+    return above[0] ? above : "uncertain";
+}
+
 /* The class goes by the rate alone. */
 void tt_bound_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
-    bool busy = others_took(p);
+    const char *above = roof_above(e);
     out[0] = 0;
     if (!e->bound[0]) return;
-    char where[180];
+    char where[200];
     if (strcmp(e->bound, "latency") == 0)
-        snprintf(where, sizeof where,
-                 "The step reaches less than a fifth of what either roof allows, so neither "
-                 "bounds it: latency or overhead does%s.",
-                 busy ? ", or other programs: the machine was busy" : "");
-    else if (strcmp(e->bound, "uncertain") == 0)
-        snprintf(where, sizeof where, "Which roof the step lies under is uncertain: %s.",
-                 busy ? "other programs had the processors for a part of the time" : "the roofs may be too low");
-    else
+        snprintf(where, sizeof where, "The step reaches less than a fifth of what either roof allows, so neither "
+                                      "bounds it: latency or overhead does.");
+    else if (strcmp(e->bound, "uncertain") != 0)
         snprintf(where, sizeof where, "By its arithmetic intensity the step lies under the roof of %s.", e->bound);
+    else if (strcmp(above, "uncertain") == 0)
+        snprintf(where, sizeof where, "Which roof the step lies under is uncertain: the roofs may be too low.");
+    else
+        snprintf(where, sizeof where, "By its arithmetic intensity the step lies under the roof of %s. It reaches less "
+                                      "than a fifth of that, and whether latency or other programs are why is "
+                                      "uncertain.",
+                 above);
     snprintf(out, 400,
              "%s The class follows from the utilisation alone and does not say what limits the step; the column bound "
              "says it of each group%s.",

@@ -340,9 +340,16 @@ static void bounds_are_borne_out(void)
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "uncertain"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "latency"));
-    roofs.disturbed = true; /* which explains that little is reached, not that much is */
-    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
+    roofs.waited = 0.5, roofs.slowed = 4; /* which explain that little is reached, not that much is */
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "compute"), "a third of the time that it had");
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 6), "uncertain"), "of the two roofs");
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 12), "uncertain"), "a sixth, and others share caches too");
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 21), "latency"), "they do not explain that");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
+    roofs.waited = 0, roofs.slowed = 1.5; /* slowed by something else */
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 4), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 8), "latency"));
     CHECK(tt_roofs_doubtful(9, 0.01, 0.01) && tt_roofs_doubtful(0.5, 0.01, 0.6) && tt_roofs_doubtful(NAN, 0.6, NAN));
     CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
 }
@@ -434,11 +441,20 @@ static void busy_machines_explain_themselves(void)
         tt_recording_words(&p, recording[i]);
         *(i ? &more : &few) = tt_advise(&p, advice);
     }
-    CHECK(!strstr(quiet, "other programs") && strstr(busy, "or other programs: the machine was busy"), "%s", busy);
+    CHECK(!strstr(quiet, "other programs") && strstr(busy, "latency or overhead does."), "%s", busy);
     CHECK(strstr(quiet, "says it of each group.") && strstr(busy, "of what is uncertain there"), "%s", busy);
     strcpy(p.efficiency.bound, "uncertain");
     tt_bound_remark(&p, busy);
-    CHECK(strstr(busy, "is uncertain: other programs had the processors"), "%s", busy);
+    CHECK(strstr(busy, "Which roof the step lies under is uncertain: the roofs may be too low."), "%s", busy);
+    p.efficiency.intensity = 16.6, p.efficiency.ridge = 1.38; /* 12 times decide, whatever the load */
+    p.efficiency.roofs_load = 9;
+    tt_bound_remark(&p, busy);
+    CHECK(strstr(busy, "lies under the roof of compute. It reaches less than a fifth of that, and whether latency or "
+                       "other programs are why is uncertain. The class") && busy[strlen(busy) - 1] == '.', "%s", busy);
+    p.efficiency.ridge = 6;
+    tt_bound_remark(&p, busy);
+    CHECK(strstr(busy, "is uncertain: the roofs may be too low."), "%s", busy);
+    p.efficiency.roofs_load = 0;
     CHECK(strstr(recording[1], "this is its noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
     CHECK(more == few + 1 && strstr(advice[0].what, "when the machine is quiet") &&
           strstr(advice[0].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[0].what);
