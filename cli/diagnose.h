@@ -79,7 +79,7 @@ struct tt_diagnosis {
     double validation_seconds;                     /* of one validation */
     double step_time, validation_time, total_time; /* of the whole run */
     struct tt_sweep_row rows[TT_SWEEP_ROWS];
-    int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none */
+    int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none, or a busy machine hides it */
     double load;          /* as tt_machine_load says */
 
     struct tt_finding findings[TT_FINDINGS];
@@ -100,6 +100,7 @@ tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int m
 tt_status tt_diagnose_sizes(struct tt_diagnosis *d); /* memory, disk, limits */
 tt_status tt_diagnose_speed(struct tt_diagnosis *d); /* step, data, validation, the whole run */
 tt_status tt_diagnose_sweep(struct tt_diagnosis *d); /* other batch sizes */
+void tt_diagnose_sweet_spot(struct tt_diagnosis *d); /* of its rows */
 
 /* ---- several ranks (diagnose_ranks.c) ---- */
 
@@ -112,6 +113,8 @@ void tt_diagnose_put_ranks(struct tt_json_writer *w, const struct tt_diagnosis *
 void tt_diagnose_judge_sizes(struct tt_diagnosis *d); /* before anything is allocated */
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d);
 void tt_diagnose_judge_ranks(struct tt_diagnosis *d);
+/* What was tried instead: worth saying when it is clearly faster, however much others slowed the step. */
+void tt_diagnose_judge_instead(struct tt_diagnosis *d, const struct tt_timing *t, const char *change);
 enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d); /* TT_ADVICE when there is nothing worse */
 
 /* ---- for cards that are not here (diagnose_for.c) ---- */

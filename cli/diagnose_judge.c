@@ -25,6 +25,23 @@ static void find(struct tt_diagnosis *d, enum tt_level level, const char *change
     snprintf(f->change, sizeof f->change, "%s", change);
 }
 
+/* How many times as long as on a quiet machine the step, and what was timed beside it, may have taken. */
+static double slowed(const struct tt_diagnosis *d) { return tt_slowed(d->load, d->step.waited); }
+
+/* Behind a finding that follows from times, and holds although others were there. */
+static const char *beside_others(const struct tt_diagnosis *d) { return slowed(d) > 1 ? " (busy machine)" : ""; }
+
+/* Behind a gain, of which others can have made up so much. */
+static const char *at_least(double gain, double least, bool busy, char out[64])
+{
+    out[0] = 0;
+    if (busy && least < gain)
+        snprintf(out, 64, " (busy machine: at least %.2f times)", least);
+    else if (busy)
+        snprintf(out, 64, " or more (busy machine)");
+    return out;
+}
+
 enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d)
 {
     enum tt_level worst = TT_ADVICE;
@@ -140,23 +157,25 @@ void tt_diagnose_judge_sizes(struct tt_diagnosis *d)
 
 /* ---- speed ---- */
 
+/* On a busy machine only what would be found too if others had made it that much longer. */
 static void judge_feeding(struct tt_diagnosis *d)
 {
-    double part = d->data_seconds / d->step.median;
-    if (part < 0.5) return;
-    find(d, part > 1 ? TT_WARN : TT_ADVICE,
+    double part = d->data_seconds / d->step.median, least = part / slowed(d);
+    if (least < 0.5) return;
+    find(d, least > 1 ? TT_WARN : TT_ADVICE,
          "token files instead of text, a faster disk (copy the data to a local one), or fewer, larger files",
-         "data for a step take %.2f ms to gather, the step itself %.2f ms%s", 1e3 * d->data_seconds,
-         1e3 * d->step.median, part > 1 ? ": the device would wait" : "");
+         "data for a step take %.2f ms to gather, the step itself %.2f ms%s%s", 1e3 * d->data_seconds,
+         1e3 * d->step.median, least > 1 ? ": the device would wait" : "", beside_others(d));
 }
 
 static void judge_batch(struct tt_diagnosis *d)
 {
-    char change[160], now[32], then[32];
+    char change[160], now[32], then[32], sure[64];
     if (d->sweet < 0) return;
     const struct tt_sweep_row *best = &d->rows[d->sweet];
-    double gain = best->t.tokens_per_second / d->step.tokens_per_second;
-    if (best->batch_size <= d->c->batch_size || gain < 1.1) return;
+    double gain = best->t.tokens_per_second / d->step.tokens_per_second, least = gain / slowed(d);
+    bool busy = fmax(slowed(d), tt_slowed(d->load, best->t.waited)) > 1;
+    if (best->batch_size <= d->c->batch_size || least < 1.1) return;
     int64_t times = best->batch_size / d->c->batch_size;
     if (d->c->grad_accum % times == 0)
         snprintf(change, sizeof change, "--batch-size %lld --grad-accum %lld: the same training",
@@ -167,16 +186,17 @@ static void judge_batch(struct tt_diagnosis *d)
                  (long long)best->batch_size);
     tt_format_count(d->step.tokens_per_second, now);
     tt_format_count(best->t.tokens_per_second, then);
-    find(d, TT_ADVICE, change, "batches of %lld give %s tokens/s, batches of %lld %s: %.2f times as many",
-         (long long)d->c->batch_size, now, (long long)best->batch_size, then, gain);
+    find(d, TT_ADVICE, change, "batches of %lld give %s tokens/s, batches of %lld %s: %.2f times as many%s",
+         (long long)d->c->batch_size, now, (long long)best->batch_size, then, gain, at_least(gain, least, busy, sure));
 }
 
 static void judge_validation(struct tt_diagnosis *d)
 {
-    if (!(d->total_time > 0) || d->validation_time < 0.2 * d->total_time) return;
+    double alone = d->validation_time / slowed(d);
+    if (!(d->total_time > 0) || alone < 0.2 * (d->total_time - d->validation_time + alone)) return;
     find(d, TT_ADVICE, "a larger --val-interval, or fewer --val-batches",
-         "validation takes %.0f %% of the time (%.2f s each)", 100 * d->validation_time / d->total_time,
-         d->validation_seconds);
+         "validation takes %.0f %% of the time (%.2f s each)%s", 100 * d->validation_time / d->total_time,
+         d->validation_seconds, beside_others(d));
 }
 
 /* A timed checkpoint stays until the next one is written, so for a moment there are two. */
@@ -209,29 +229,36 @@ void tt_diagnose_judge_ranks(struct tt_diagnosis *d)
     const struct tt_rank_diagnosis *r = &d->ranks;
     const struct tt_link_pair *slow = &r->links.slowest, *fast = &r->links.fastest;
     if (!d->member.job) return;
-    if (r->exposed > 0.2 * (r->own + r->exposed))
+    if (r->exposed / slowed(d) > 0.2 * (r->own + r->exposed / slowed(d)))
         find(d, TT_ADVICE, d->c->shard == TT_SHARD_WEIGHTS ? "more --grad-accum or --batch-size, or --shard gradients"
                                                            : "more --grad-accum or --batch-size: the same bytes for "
                                                              "more computing",
-             "communication would be exposed for %.2f ms of a step, whose kernels take %.2f ms", 1e3 * r->exposed,
-             1e3 * r->own);
-    if (r->links.pairs > 1 && slow->bytes_per_second < 0.5 * fast->bytes_per_second)
+             "communication would be exposed for %.2f ms of a step, whose kernels take %.2f ms%s", 1e3 * r->exposed,
+             1e3 * r->own, beside_others(d));
+    if (r->links.pairs > 1 && slow->bytes_per_second * slowed(d) < 0.5 * fast->bytes_per_second)
         find(d, TT_ADVICE, "look at what lies between them (nvidia-smi topo -m, rocm-smi --showtopo, the network)",
-             "ranks %d and %d pass on %.3g GB/s, ranks %d and %d %.3g", slow->a, slow->b,
-             slow->bytes_per_second / 1e9, fast->a, fast->b, fast->bytes_per_second / 1e9);
+             "ranks %d and %d pass on %.3g GB/s, ranks %d and %d %.3g%s", slow->a, slow->b,
+             slow->bytes_per_second / 1e9, fast->a, fast->b, fast->bytes_per_second / 1e9, beside_others(d));
 }
 
 /* ---- another run ---- */
 
-/* Another version or precision, tried out: worth saying when it is clearly faster. */
+void tt_diagnose_judge_instead(struct tt_diagnosis *d, const struct tt_timing *t, const char *change)
+{
+    char sure[64];
+    double gain = d->step.median / t->median, least = gain / slowed(d);
+    bool busy = fmax(slowed(d), tt_slowed(d->load, t->waited)) > 1;
+    if (least > 1.1)
+        find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast%s",
+             1e3 * d->step.median, 1e3 * t->median, gain, at_least(gain, least, busy, sure));
+}
+
+/* Another version or precision, tried out. */
 static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, const char *change)
 {
     struct tt_timing t;
     TT_TRY(tt_time_steps(d, c, 10, 1.5, &t));
-    double gain = d->step.median / t.median;
-    if (gain > 1.1)
-        find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast",
-             1e3 * d->step.median, 1e3 * t.median, gain);
+    tt_diagnose_judge_instead(d, &t, change);
     return TT_OK;
 }
 

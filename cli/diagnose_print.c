@@ -6,6 +6,7 @@
 #include "cli/diagnose.h"
 #include "core/base/format.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/base/terminal.h"
 
 static const char *const level_names[] = {"advice", "warning", "failure"};
@@ -61,6 +62,15 @@ static void print_sizes(const struct tt_diagnosis *d)
         printf("the data never repeat\n");
 }
 
+/* Of the step, or of a row of the sweep. */
+static bool is_busy(const struct tt_diagnosis *d)
+{
+    bool busy = tt_was_busy(d->load, d->step.waited);
+    for (int i = 0; i < d->row_count; i++)
+        busy |= d->rows[i].fits && tt_was_busy(d->load, d->rows[i].t.waited);
+    return busy;
+}
+
 static void print_sweep(const struct tt_diagnosis *d)
 {
     if (!d->row_count) return;
@@ -76,6 +86,7 @@ static void print_sweep(const struct tt_diagnosis *d)
         else
             printf("  %10lld %10s %10s %12s  does not fit\n", (long long)r->batch_size, "-", "-", memory);
     }
+    if (d->sweet < 0 && is_busy(d)) printf("  no sweet spot: on a busy machine these rows do not decide it\n");
     putchar('\n');
 }
 
@@ -84,14 +95,16 @@ static void print_speed(const struct tt_diagnosis *d)
     char total[32], steps[32], validation[32], rate[32];
     if (!d->step.steps) return;
     tt_format_count(d->step.tokens_per_second, rate);
-    printf("speed     %.2f ms a step (median of %d), %s tokens/s; its data take %.2f ms, %.1f %% of that\n",
-           1e3 * d->step.median, d->step.steps, rate, 1e3 * d->data_seconds, 100 * d->data_seconds / d->step.median);
+    const char *busy = tt_was_busy(d->load, d->step.waited) ? " (busy machine)" : "";
+    printf("speed     %.2f ms a step (median of %d), %s tokens/s; its data take %.2f ms, %.1f %% of that%s\n",
+           1e3 * d->step.median, d->step.steps, rate, 1e3 * d->data_seconds, 100 * d->data_seconds / d->step.median,
+           busy);
     print_sweep(d);
     tt_format_duration(d->total_time, total);
     tt_format_duration(d->step_time, steps);
     tt_format_duration(d->validation_time, validation);
-    printf("time      %s for the whole run: %lld step%s %s, validation %s, saving not counted\n", total,
-           (long long)(d->c->num_steps - d->done), tt_plural(d->c->num_steps - d->done), steps, validation);
+    printf("time      %s for the whole run: %lld step%s %s, validation %s, saving not counted%s\n", total,
+           (long long)(d->c->num_steps - d->done), tt_plural(d->c->num_steps - d->done), steps, validation, busy);
 }
 
 static void print_findings(const struct tt_diagnosis *d)
@@ -126,6 +139,7 @@ static void put_timing(struct tt_json_writer *w, const struct tt_timing *t)
     tt_json_put_number(w, "p95_ms", 1e3 * t->slow);
     tt_json_put_number(w, "tokens_per_second", t->tokens_per_second);
     tt_json_put_int(w, "steps", t->steps);
+    tt_json_put_number(w, "waited", t->waited);
 }
 
 static void put_device(struct tt_json_writer *w, const struct tt_diagnosis *d)

@@ -86,7 +86,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_DIAGNOSE] = {"diagnose", "say before a run whether it will work, how long it takes, and what to change",
         "Takes the options of train and tries the run out: device and libraries, memory against what is free, the\n"
         "speed of data against that of steps, the best batch size, the time of the whole run. Each advice names what\n"
-        "was measured. The exit code is 0 when all is well, 1 when the run would fail, 6 when there are warnings. With\n"
+        "was measured; where other programs had the processors, it says so, and gives only what these cannot\n"
+        "explain. The exit code is 0 when all is well, 1 when the run would fail, 6 when there are warnings. With\n"
         "several ranks also the bandwidth of collectives by size, in the columns of nccl-tests, the slowest pair of\n"
         "ranks, and what communication costs a step by these; other batch sizes are not tried then.",
         "config",

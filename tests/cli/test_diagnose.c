@@ -135,6 +135,57 @@ static void unsteady_steps(void)
     expect(&d, TT_ADVICE, "threads waited 20 % of their time", "quiet");
 }
 
+/* Half the machine, or less: what a step takes alone is not known, but for a factor. */
+static void busy_machines_decide_little(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    struct tt_timing t = {.median = 0.1 / 1.12, .waited = 0.01};
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast") && !strstr(d.findings[0].what, "busy"));
+    d.count = 0, t.waited = 0.5; /* which made it slower alone */
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast or more (busy machine)"), "%s",
+          d.findings[0].what);
+    d.count = 0, d.step.waited = 0.5;
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 0, "%s", d.findings[0].what);
+    t.median = 0.1 / 6;
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 1 && strstr(d.findings[0].what, "6.00 times as fast (busy machine: at least 1.50 times)"), "%s",
+          d.findings[0].what);
+    d.data_seconds = 0.06; /* which a quiet machine may gather in a quarter of the time */
+    d.validation_time = 5, d.total_time = 15;
+    expect(&d, TT_ADVICE, "threads waited 50 %", "quiet");
+    d.data_seconds = 0.3;
+    CHECK_OK(tt_diagnose_judge_speed(&d));
+    const char *data = d.findings[1].what;
+    CHECK(strstr(data, "data for a step take 300.00 ms") && strstr(data, "100.00 ms (busy machine)"), "%s", data);
+}
+
+/* 608, 640 and 739 tokens/s of batches of 16, 8 and 32. */
+static void busy_machines_hide_the_sweet_spot(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    static const double rates[] = {640, 608, 739};
+    for (int i = 0; i < 3; i++)
+        d.rows[i] = (struct tt_sweep_row){.batch_size = 8 << i, .fits = true, .t = {.tokens_per_second = rates[i]}};
+    d.row_count = 3, d.step = d.rows[0].t;
+    tt_diagnose_sweet_spot(&d);
+    CHECK(d.sweet == 2, "quiet: %d", d.sweet);
+    d.rows[1].t.waited = 0.7;
+    tt_diagnose_sweet_spot(&d);
+    CHECK(d.sweet == -1, "16 may be as fast: %d", d.sweet);
+    d.rows[1].t.waited = 0, d.rows[2].t.waited = 0.7;
+    tt_diagnose_sweet_spot(&d);
+    CHECK(d.sweet == 2, "32 can only be faster: %d", d.sweet);
+    for (int i = 0; i < 3; i++) d.rows[i].t.waited = 0.7;
+    d.rows[2].t.tokens_per_second = 7390;
+    tt_diagnose_sweet_spot(&d);
+    CHECK(d.sweet == 2, "11 times are more than others explain: %d", d.sweet);
+}
+
 int main(void)
 {
     TEST(communication_of_ranks);
@@ -144,5 +195,7 @@ int main(void)
     TEST(room_for_one_checkpoint);
     TEST(much_validation);
     TEST(unsteady_steps);
+    TEST(busy_machines_decide_little);
+    TEST(busy_machines_hide_the_sweet_spot);
     return test_end();
 }
