@@ -9,13 +9,23 @@
 #include "profiling/report/advice.h"
 #include "profiling/report/svg.h"
 
+/* So much of the step is no longer in a cache as a whole. */
+static const double large = 0.05;
+
+/* Faster than memory allows: first of all its bytes came from a cache, which says nothing of the roofs. */
+static bool from_a_cache(const struct tt_profile_row *g)
+{
+    return !strcmp(g->bound, "memory") && g->roof_percent > 102;
+}
+
 /* As measure.c asks of single operations: of products that are long enough to be no error of the clock. */
 static bool over_the_roof(const struct tt_profile *p)
 {
     const double tolerance = 1.05, shortest = 1e-4;
     double most = p->efficiency.gemm_flops_per_second * tolerance;
     for (int i = 0; i < p->groups_count; i++)
-        if (p->groups[i].flops_per_second > most) return true;
+        if (p->groups[i].flops_per_second > most && !(from_a_cache(&p->groups[i]) && p->groups[i].share < large))
+            return true;
     for (int i = 0; i < p->operators_count; i++) {
         const struct tt_profile_row *op = &p->operators[i];
         if (!strcmp(op->name, "gemm") && op->median > shortest && op->flops_per_second > most) return true;
@@ -56,13 +66,30 @@ static int roofs_age(const struct tt_profile *p, char out[400])
     return n;
 }
 
+/* Of the largest group that is faster than memory allows, where it fits behind what is said already. */
+static void add_cache(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_row *most = NULL;
+    char words[512];
+    size_t n = strlen(out);
+    for (int i = 0; i < p->groups_count; i++)
+        if (from_a_cache(&p->groups[i]) && (!most || p->groups[i].share > most->share)) most = &p->groups[i];
+    if (!most) return;
+    snprintf(words, sizeof words, "%s%s, %.2g %% of the step, reaches %.0f %% of the roof of memory: its bytes came "
+                                  "from a cache%s.",
+             n ? " " : "", most->name, 100 * most->share, most->roof_percent,
+             most->share < large ? "" : ", or that roof is too low");
+    if (n + strlen(words) < 400) strcpy(out + n, words);
+}
+
 void tt_roof_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
     out[0] = 0;
     if (!isfinite(e->gemm_flops_per_second)) return;
     int n = roofs_age(p, out);
-    if (over_the_roof(p))
+    bool over = over_the_roof(p);
+    if (over)
         snprintf(out + n, 400 - (size_t)n,
                  "%sThe step, a group or a product of it is faster than the measured roof allows, so the roof is too "
                  "low, as when the device was busy with other work; MFU and roof %% are then too high. Use --remeasure "
@@ -75,6 +102,7 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  n ? " " : "", e->roofs_load, 100 * e->gemm_spread, 100 * e->copy_spread);
     else if (n && e->roofs_load >= 0)
         snprintf(out + n, 400 - (size_t)n, " The load was %.1f per processor then.", e->roofs_load);
+    if (!over) add_cache(p, out);
 }
 
 /* Of the step the undisturbed steps tell, of shares, roofs and bounds the recorded ones. */

@@ -354,6 +354,36 @@ static void bounds_are_borne_out(void)
     CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
 }
 
+/* More than memory allows is first of all a cache. */
+static void caches_are_told_from_low_roofs(void)
+{
+    struct tt_profile p = by_hand(1);
+    char words[400];
+    tt_roof_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.groups[1].roof_percent = 103.2, p.groups[1].share = 0.0023;
+    tt_roof_remark(&p, words);
+    CHECK(!strcmp(words, "attention_scores, 0.23 % of the step, reaches 103 % of the roof of memory: its bytes came "
+                         "from a cache."), "%s", words);
+    p.groups[1].flops_per_second = 6e12;
+    tt_roof_remark(&p, words);
+    CHECK(!strstr(words, "too low"), "too small to tell of a roof: %s", words);
+    p.groups[1].share = 0.3;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "so the roof is too low") && !strstr(words, "cache"), "%s", words);
+    p.groups[1].flops_per_second = 1e12;
+    p.efficiency.roofs_kept = true;
+    strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
+    p.efficiency.roofs_load = 9, p.efficiency.gemm_spread = 0.1, p.efficiency.copy_spread = 0.75;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "75 % (copies) or more. attention_scores, 30 % of the step, reaches 103 % of the roof of "
+                        "memory: its bytes came from a cache, or that roof is too low."), "%s", words);
+    strcpy(p.groups[1].bound, "compute");
+    tt_roof_remark(&p, words);
+    CHECK(!strstr(words, "cache"), "%s", words);
+    tt_profile_free(&p);
+}
+
 static void busy_machines_are_told(void)
 {
     struct tt_profile p = by_hand(1);
@@ -502,6 +532,7 @@ int main(void)
     TEST(names_what_is_beyond_the_kernels);
     TEST(says_what_the_figures_hide);
     TEST(bounds_are_borne_out);
+    TEST(caches_are_told_from_low_roofs);
     TEST(busy_machines_are_told);
     TEST(busy_machines_explain_themselves);
     TEST(phases_of_two_passes);
