@@ -227,7 +227,7 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
     bool values = tt_compare_other_values(r);
     tt_text_printf(&c->warnings,
                    "%s: its %d operators are those of %s, with the same work, and took %.2f times as long by the "
-                   "median of their time, as shares of the undisturbed steps. %s%s. Measure both again, or in turns "
+                   "median of their time, as shares of the undisturbed steps. %s%s%s. Measure both again, or in turns "
                    "(tt bench --against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
                    r->one_build
@@ -235,6 +235,7 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
                          "both, and the interval holds the speed-up with and without it"
                        : "With one build and the same options that is the machine, which was not the same in both; "
                          "else it may be the kernels",
+                   r->rows_disturbed ? ". Or it is the recording: their shares are of disturbed steps" : "",
                    values ? ". Or it is the values: losses or gradients differ, and the same operations may take "
                             "longer with other numbers" : "");
 }
@@ -248,10 +249,12 @@ static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r
     tt_text_printf(&c->warnings,
                    "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
                    "by the median of their time (together %.1f %% of %.4g ms there, %.1f %% of %.4g ms here, "
-                   "undisturbed). Either the machine was not the same in both, or the change affects them too%s; "
+                   "undisturbed). Either the machine was not the same in both, or the change affects them too%s%s; "
                    "measure both again, or in turns (tt bench --against)\n",
                    r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
-                   1e3 * k->seconds_there, interval ? ": the interval holds the speed-up with and without that" : "");
+                   1e3 * k->seconds_there,
+                   r->rows_disturbed ? ", or their shares are off, which are of disturbed steps" : "",
+                   interval ? ": the interval holds the speed-up with and without that" : "");
 }
 
 static void warn_of_gradients(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)

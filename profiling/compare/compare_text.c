@@ -301,6 +301,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_number(&w, "speedup_confidence", r->range.confidence);
         tt_json_put_bool(&w, "busy", r->busy);
         tt_json_put_bool(&w, "undecided", r->undecided);
+        tt_json_put_bool(&w, "rows_disturbed", r->rows_disturbed);
         tt_json_put_number(&w, "control_times", r->control.operators ? r->control.times : NAN);
         tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
         tt_json_put_number(&w, "mfu_percent", r->mfu_percent);

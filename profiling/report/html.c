@@ -117,6 +117,13 @@ static void row_table(struct tt_text *t, const char *first, bool with_host)
     html_table(t, columns);
 }
 
+void html_rows_remark(struct tt_text *t, const struct tt_profile *p)
+{
+    char words[400];
+    tt_rows_remark(p, words);
+    if (words[0]) html_note(t, "%s", words);
+}
+
 void html_group_chart(struct tt_text *t, const struct tt_profile *p)
 {
     struct tt_bar *bars = calloc((size_t)p->groups_count + 1, sizeof *bars);
@@ -130,6 +137,7 @@ void html_group_chart(struct tt_text *t, const struct tt_profile *p)
         n++;
     }
     tt_svg_bars(t, "Time of a step by group", bars, n);
+    html_rows_remark(t, p);
     free(bars);
 }
 
@@ -140,8 +148,6 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
     html_group_chart(t, p);
     html_note(t, "Device time of one step: its kernels and copies. Gaps are what the step takes beyond them. Shares "
                  "add up to 100 %%.");
-    tt_rows_remark(p, words);
-    if (words[0]) html_paragraph(t, "%s", words);
     tt_gap_remark(p, words);
     if (words[0]) html_paragraph(t, "%s", words);
     html_fold(t, "The same as a table", true);
@@ -195,15 +201,14 @@ static void operators(struct tt_text *t, const struct tt_profile *p)
     int top = p->operators_count < TOP ? p->operators_count : TOP,
         shown = p->operators_count < ROWS_SHOWN ? p->operators_count : ROWS_SHOWN;
     double share = 0;
-    char summary[100], words[400];
+    char summary[100];
     for (int i = 0; i < top; i++) share += p->operators[i].share > 0 ? p->operators[i].share : 0;
     html_section(t, "operators", "Top operators");
     html_paragraph(t,
                    "The first %d of %d operators take %.0f %% of the step. An operator is all launches of a kernel "
                    "with the same shape, group and phase.",
                    top, p->operators_count, 100 * share);
-    tt_rows_remark(p, words);
-    if (words[0]) html_paragraph(t, "%s", words);
+    html_rows_remark(t, p);
     operator_bars(t, p, top);
     operator_table(t, p, 0, top);
     if (p->operators_count > top) {

@@ -42,6 +42,7 @@ void html_roofline_chart(struct tt_text *t, const struct tt_profile *p)
     char(*names)[160] = calloc((size_t)p->operators_count + 1, sizeof *names);
     int n = points && names ? operator_points(p, points, names) : 0;
     if (n) chart_of(t, p, points, n);
+    if (n) html_rows_remark(t, p);
     free(points);
     free(names);
 }
@@ -59,6 +60,7 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
                      "the flat part, arithmetic. A circle far below both waits for something else. Bytes are what a "
                      "perfect kernel would move, so caches can lift a circle above the slope. The dashed line is the "
                      "datasheet's, where one is published.");
+        html_rows_remark(t, p);
         html_fold(t, "The same as a table", false);
         html_table(t, "operator|#FLOP/byte|#FLOP/s|#share %");
         for (int i = 0; i < n; i++) {
@@ -158,6 +160,7 @@ void html_components(struct tt_text *t, const struct tt_profile *p)
     if (n && rows && values)
         tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", TT_IN_SECONDS, rows, series, n, 2, values, 0});
     if (!n) html_paragraph(t, "n/a");
+    if (n) html_rows_remark(t, p);
     if (n) html_table(t, "component|#kernels|#forward|#backward|#together|#share %|#FLOPs|#bytes");
     for (int i = 0; i < n; i++) {
         const struct tt_profile_component *c = &p->components[i];

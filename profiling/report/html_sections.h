@@ -13,6 +13,9 @@ void html_memory(struct tt_text *t, const struct tt_profile *p);
 void html_components(struct tt_text *t, const struct tt_profile *p);
 void html_training(struct tt_text *t, const struct tt_profile *p);
 
+/* That what stands here is of disturbed steps, where they were. */
+void html_rows_remark(struct tt_text *t, const struct tt_profile *p);
+
 /* Charts without the section around them, for a page that has several profiles. */
 void html_group_chart(struct tt_text *t, const struct tt_profile *p);
 void html_phase_chart(struct tt_text *t, const struct tt_profile *p);

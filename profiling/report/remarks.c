@@ -136,8 +136,8 @@ void tt_rows_remark(const struct tt_profile *p, char out[400])
     tt_recorded_words(p, recorded);
     out[0] = 0;
     if (recorded[0])
-        snprintf(out, 400, "These are of disturbed steps: %s. A quiet machine may give other shares, and up to %.2g "
-                           "times the roof %%.",
+        snprintf(out, 400, "These are of disturbed steps: %s. Shares may be off, and times up to %.2g times too long, "
+                 "so that roof %% may be too low.",
                  recorded, tt_recorded_slowed(p));
 }
 

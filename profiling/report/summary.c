@@ -289,6 +289,7 @@ static void components(struct tt_text *t, const struct tt_profile *p)
 {
     if (!p->components_count) return;
     tt_text_puts(t, "## Components\n\n");
+    remark(t, tt_rows_remark, p);
     tt_md_head(t, "component|kernels|forward ms|backward ms|total ms|share %|GFLOP");
     for (int i = 0; i < p->components_count; i++) {
         const struct tt_profile_component *c = &p->components[i];

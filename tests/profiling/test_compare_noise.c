@@ -278,6 +278,14 @@ static void what_is_alike_is_a_control(void)
           c->warnings.s);
     tt_compare_free(c);
 
+    struct tt_profile recorded = changed(1.4, 1.6);
+    recorded.launch.recorded_overhead = 0.5, recorded.step.launched_seconds = recorded.step.seconds;
+    save(&recorded, "recorded");
+    CHECK_OK(compare("first", "recorded", c));
+    CHECK(strstr(c->warnings.s, "affects them too, or their shares are off, which are of disturbed steps: the "),
+          "%s", c->warnings.s);
+    tt_compare_free(c);
+
     CHECK_OK(compare("first", "still", c)); /* only the change is slower */
     CHECK(!c->runs[1].control.moved && !c->warnings.n && c->runs[1].range.high < 1);
     CHECK_FAILS(gate(c, "slower:5%"), "40.0 % more time");

@@ -90,7 +90,7 @@ static void says_which_figures_are_disturbed(void)
                         "off, the times by up to 1.5 times.") && strstr(words, "MFU are of other steps"), "%s", words);
     CHECK(strstr(line, "(shares of disturbed steps)."), "%s", line);
     tt_rows_remark(&p, words);
-    CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 1.5 times the roof %."), "%s", words);
+    CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 1.5 times too long"), "%s", words);
     CHECK(advises(&p, "when the machine is quiet", "took 54 % more time than the others, and shares"));
     CHECK(!advises(&p, "larger matrix products", ""), "61 %% may be 94");
     CHECK(advises(&p, "flash", "(of disturbed steps)") && !advises(&p, "", "(busy machine)"));

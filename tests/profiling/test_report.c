@@ -1,6 +1,7 @@
 /* Charts, report.html and advice, from profiles made by hand. */
 #include "profiling/report/svg_parts.h"
 #include "profiling/bound.h"
+#include "profiling/profile_write.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
 #include "profiling/report/html_sections.h"
@@ -354,6 +355,30 @@ static void bounds_are_borne_out(void)
     CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
 }
 
+/* Beside every table and chart of groups, operators and components. */
+static void pages_say_what_is_disturbed(void)
+{
+    struct tt_profile p = by_hand(1);
+    for (int disturbed = 0; disturbed < 2; disturbed++) {
+        char *page, *summary;
+        size_t size;
+        p.step.launched_seconds = p.step.seconds, p.launch.recorded_overhead = disturbed ? 0.544 : 0;
+        CHECK_OK(tt_profile_write_html(&p, NULL, in("disturbed.html")));
+        CHECK_OK(tt_profile_write_summary(&p, in("disturbed.md")));
+        CHECK_OK(tt_file_read(in("disturbed.html"), 1 << 24, &page, &size));
+        CHECK_OK(tt_file_read(in("disturbed.md"), 1 << 20, &summary, &size));
+        int said = 0;
+        for (const char *at = page; (at = strstr(at, "These are of disturbed steps: ")); at++) said++;
+        CHECK(said == (disturbed ? 3 : 0), "groups, operators, roofline: %d", said);
+        const char *groups = strstr(summary, "## Groups\n\nThese are of disturbed steps: the recorded steps took 54 %");
+        CHECK((groups != NULL) == disturbed, "%s", summary);
+        CHECK((strstr(summary, "and MFU are of other steps") != NULL) == disturbed, "%s", summary);
+        free(page);
+        free(summary);
+    }
+    tt_profile_free(&p);
+}
+
 /* More than memory allows is first of all a cache. */
 static void caches_are_told_from_low_roofs(void)
 {
@@ -532,6 +557,7 @@ int main(void)
     TEST(names_what_is_beyond_the_kernels);
     TEST(says_what_the_figures_hide);
     TEST(bounds_are_borne_out);
+    TEST(pages_say_what_is_disturbed);
     TEST(caches_are_told_from_low_roofs);
     TEST(busy_machines_are_told);
     TEST(busy_machines_explain_themselves);
