@@ -223,7 +223,7 @@ static void names_what_is_beyond_the_kernels(void)
 {
     struct tt_profile p = by_hand(1);
     struct tt_advice advice[TT_ADVICE_LIMIT];
-    char words[400], gaps[100];
+    char words[400], gaps[TT_RECORDING_WORDS];
     p.run.graph = true;
     p.step.seconds = 6.428e-3, p.step.launched_seconds = 7.940e-3, p.step.kernel_seconds = 8.049e-3;
     p.step.gap_seconds = -1.621e-3, p.step.gap_fraction = -0.252;
