@@ -8,6 +8,8 @@ struct tt_control tt_exercise_control(const struct tt_json *above, const struct 
 {
     struct tt_profile a, b = {0};
     struct tt_control c = {.times = NAN};
+    bool disturbed = fmax(tt_exercise_shares_slowed(above), tt_exercise_shares_slowed(below)) > 1;
+    if (disturbed) return c; /* it is made of shares */
     tt_status st = tt_profile_of_json(above, &a);
     if (!st) st = tt_profile_of_json(below, &b);
     if (!st) c = tt_control(&a, &b);
@@ -25,6 +27,8 @@ double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b)
 
 double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b)
 {
-    double room = hypot(tt_exercise_noise_of(a), tt_exercise_noise_of(b));
-    return room < 1 ? fmin(fmax(room, tt_exercise_drift(a, b)), 0.99) : 1;
+    double slowed = fmax(tt_exercise_slowed(a), tt_exercise_slowed(b));
+    double room = fmax(hypot(tt_exercise_scatter(a), tt_exercise_scatter(b)), tt_exercise_drift(a, b));
+    if (!tt_exercise_is_timed(a) || !tt_exercise_is_timed(b)) return 1;
+    return fmin(1e9, slowed * (1 + fmin(room, 0.99)) - 1);
 }

@@ -173,14 +173,15 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "otherwise", "run", "answer", "at_least",
-                "at_most", "measured", "low", "high", "room", "must", "choices", "items", "words", "slips", "names",
-                "unlike", "tolerance", "slack", "points", "count", "optional", "least"));
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "figures", "look", "why", "means", "otherwise", "run", "answer",
+                "at_least", "at_most", "measured", "low", "high", "room", "must", "choices", "items", "words", "slips",
+                "names", "unlike", "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
     TT_TRY(text_of(y, "text", true, &q->text));
     TT_TRY(text_of(y, "kind", true, &kind));
     TT_TRY(text_of(y, "unit", false, &q->unit));
+    TT_TRY(text_of(y, "figures", false, &q->figures));
     TT_TRY(text_of(y, "look", false, &q->look));
     TT_TRY(text_of(y, "why", false, &q->why));
     TT_TRY(text_of(y, "means", false, &q->means));

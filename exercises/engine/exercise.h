@@ -15,6 +15,7 @@ enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKI
 /* Texts lie in the tree of the exercise; NULL: not given. */
 struct tt_question {
     const char *id, *text, *unit, *look, *why, *means, *otherwise, *run;
+    const char *figures; /* of a choice by items: what stands behind the figure of one, " % of the step" */
     enum tt_question_kind kind;
     const char *answer, *at_least, *at_most, *measured, *low, *high, *room, *must, *unlike;
     const struct tt_yaml *choices, *items, *words, *slips, *names;

@@ -114,6 +114,10 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
         m->misput = true;
         return TT_OK;
     }
+    if ((limits[0] >= before && x[1] <= x[0]) || (limits[1] <= before && x[1] >= x[0])) {
+        tt_exercise_because(m, TT_MARK_WRONG, "after: that is no gain");
+        return TT_OK;
+    }
     snprintf(reason, sizeof reason, "after: %s", tt_exercise_outside(x[1] < limits[0], true));
     double room = fmin(q->tolerance, PRINTED);
     tt_exercise_decide(m, !is_below(x[1], limits[0], room) && !is_above(x[1], limits[1], room), reason);

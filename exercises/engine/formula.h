@@ -23,7 +23,8 @@ struct tt_formula_cell {
 
 struct tt_formula_value {
     enum tt_formula_kind kind;
-    double number; /* of a truth 0 or 1 */
+    double number;       /* of a truth 0 or 1 */
+    double below, above; /* of span(): by how much less or more it may be; 0 of what is computed from it */
     char word[128];
     struct tt_formula_cell *cells; /* of rows; of a word from argmax or argmin the rows that came close, best first */
     int count;

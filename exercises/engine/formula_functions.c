@@ -95,6 +95,22 @@ static tt_status weighted(struct tt_formula_parser *p, const char *name, const v
     return TT_OK;
 }
 
+/* over(list, 'column', x): those of its rows that have more than x in a column. */
+static tt_status over(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    if (args[0].kind == TT_FORMULA_MISSING || args[2].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_ROWS || args[1].kind != TT_FORMULA_WORD || args[2].kind != TT_FORMULA_NUMBER)
+        return tt_formula_error(p, "%s needs a list, a column and a number, as %s(groups.share, 'intensity', 2)", name,
+                                name);
+    struct tt_formula_cell *cells = malloc(((size_t)args[0].count + 1) * sizeof *cells);
+    if (!cells) return tt_no_memory("a formula");
+    *out = (value){.kind = TT_FORMULA_ROWS, .cells = cells};
+    for (int i = 0; i < args[0].count; i++)
+        if (tt_json_number(args[0].cells[i].row, args[1].word, -INFINITY) > args[2].number)
+            cells[out->count++] = args[0].cells[i];
+    return TT_OK;
+}
+
 /* ---- names ---- */
 
 static int by_number(const void *a, const void *b)
@@ -242,88 +258,35 @@ static tt_status also(struct tt_formula_parser *p, const char *name, const value
     return TT_OK;
 }
 
-/* The two runs that the arguments name. NULL and no error where one of them is not there. */
-static tt_status two_runs(struct tt_formula_parser *p, const char *name, const value *args,
-                          const struct tt_json *out[2])
+/* span(x, low, high): x, which may be anything from low to high. */
+static tt_status span(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
-    out[0] = out[1] = NULL;
-    for (int i = 0; i < 2; i++) {
-        const struct tt_formula_run *run = NULL;
-        for (int j = 0; args[i].kind == TT_FORMULA_WORD && j < p->scope->count; j++)
-            if (!strcmp(p->scope->runs[j].name, args[i].word)) run = &p->scope->runs[j];
-        if (!run) return tt_formula_error(p, "%s needs two runs: %s('baseline', 'fused')", name, name);
-        p->scope->used = true;
-        out[i] = run->profile;
-        if (!run->profile) {
-            p->scope->lacking = run->name;
-            return TT_OK;
-        }
+    for (int i = 0; i < 3; i++) {
+        if (args[i].kind == TT_FORMULA_MISSING) return TT_OK;
+        if (args[i].kind != TT_FORMULA_NUMBER) return tt_formula_error(p, "%s needs three numbers", name);
     }
+    *out = tt_formula_number(args[0].number);
+    out->below = fmax(0, args[0].number - args[1].number);
+    out->above = fmax(0, args[2].number - args[0].number);
     return TT_OK;
 }
 
-static void say_noise(double noise, bool busy, value *out)
+/* sides(x, factor, 'above', 'below'): on which side of 1 x lies, where it may be that many times off: a word, or both
+ * and undecided. */
+static tt_status sides(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
-    out->kind = TT_FORMULA_WORD;
-    if (busy || noise >= 1)
-        snprintf(out->word, sizeof out->word, "not known, since %s",
-                 busy ? "the machine was busy" : "too few steps were measured");
+    if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
+        args[3].kind != TT_FORMULA_WORD)
+        return tt_formula_error(p, "%s needs two numbers and two words: %s(share / 0.05, 2, 'first', 'later')", name,
+                                name);
+    double x = args[0].number, factor = fmax(1, args[1].number);
+    bool may_be_above = x * factor >= 1, may_be_below = x < factor;
+    *out = args[2];
+    if (may_be_above && may_be_below && factor > 1)
+        snprintf(out->word, sizeof out->word, "%.40s|%.40s|undecided", args[2].word, args[3].word);
     else
-        snprintf(out->word, sizeof out->word, "%.3g %%", 100 * noise);
-}
-
-/* drift('a', 'b'): how far what both have alike moved, as a part of it. */
-static tt_status drift(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    const struct tt_json *runs[2];
-    TT_TRY(two_runs(p, name, args, runs));
-    if (runs[0] && runs[1]) *out = tt_formula_number(tt_exercise_drift(runs[0], runs[1]));
-    return TT_OK;
-}
-
-/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. busy('a', 'b'): whether
- * the machine was busy during one of them. noise_words('a', 'b'): the noise as a sentence says it. */
-static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    const struct tt_json *runs[2];
-    TT_TRY(two_runs(p, name, args, runs));
-    if (!runs[0] || !runs[1]) return TT_OK;
-    double room = tt_exercise_noise_between(runs[0], runs[1]);
-    bool busy = tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]);
-    if (!strcmp(name, "noise_words"))
-        say_noise(room, busy, out);
-    else
-        *out = strcmp(name, "busy") ? tt_formula_number(fmin(room, 1)) : tt_formula_truth(busy);
-    return TT_OK;
-}
-
-/* low('a', 'b') and high('a', 'b'): the interval of the quotient of the steps of two runs. interval('a', 'b'): the same
- * as a sentence says it. */
-static tt_status interval(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    const struct tt_json *runs[2];
-    double low, high;
-    TT_TRY(two_runs(p, name, args, runs));
-    if (!runs[0] || !runs[1]) return TT_OK;
-    bool known = tt_exercise_range(runs[0], runs[1], &low, &high);
-    if (strcmp(name, "interval")) {
-        *out = tt_formula_number(strcmp(name, "low") ? high : low);
-    } else if (known) {
-        out->kind = TT_FORMULA_WORD;
-        snprintf(out->word, sizeof out->word, "%.2f to %.2f", low, high);
-    } else {
-        say_noise(1, tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]), out);
-    }
-    return TT_OK;
-}
-
-/* losses_apart('a', 'b') and gradients_apart('a', 'b') */
-static tt_status apart(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    const struct tt_json *runs[2];
-    TT_TRY(two_runs(p, name, args, runs));
-    if (runs[0] && runs[1])
-        *out = tt_formula_number(tt_exercise_apart(runs[0], runs[1], !strcmp(name, "gradients_apart")));
+        snprintf(out->word, sizeof out->word, "%s", args[may_be_above ? 2 : 3].word);
     return TT_OK;
 }
 
@@ -332,14 +295,17 @@ static const struct function {
     int args;
     tt_status (*call)(struct tt_formula_parser *p, const char *name, const value *args, value *out);
 } functions[] = {
-    {"sum", 1, of_list},       {"mean", 1, of_list},    {"max", 1, of_list},    {"min", 1, of_list},
-    {"first", 1, of_list},     {"last", 1, of_list},    {"top", 2, of_list},    {"count", 1, count},
-    {"argmax", 1, extreme},    {"argmin", 1, extreme},  {"rank", 2, rank},      {"abs", 1, of_numbers},
-    {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
-    {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
-    {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
-    {"low", 2, interval},      {"high", 2, interval},   {"interval", 2, interval}, {"drift", 2, drift},
-    {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart}, {"weighted", 2, weighted},
+    {"sum", 1, of_list}, {"mean", 1, of_list}, {"max", 1, of_list}, {"min", 1, of_list}, {"first", 1, of_list},
+    {"last", 1, of_list}, {"top", 2, of_list}, {"count", 1, count}, {"argmax", 1, extreme}, {"argmin", 1, extreme},
+    {"rank", 2, rank}, {"abs", 1, of_numbers}, {"round", 1, of_numbers}, {"sqrt", 1, of_numbers},
+    {"log", 1, of_numbers}, {"pow", 2, of_numbers}, {"amdahl", 2, of_numbers}, {"if", 3, choose}, {"has", 1, has},
+    {"decide", 4, decide}, {"either", 4, decide}, {"noise", 2, tt_formula_two_runs}, {"busy", 2, tt_formula_two_runs},
+    {"also", 3, also}, {"low", 2, tt_formula_two_runs}, {"high", 2, tt_formula_two_runs},
+    {"interval", 2, tt_formula_two_runs}, {"drift", 2, tt_formula_two_runs}, {"noise_words", 2, tt_formula_two_runs},
+    {"losses_apart", 2, tt_formula_two_runs}, {"gradients_apart", 2, tt_formula_two_runs}, {"weighted", 2, weighted},
+    {"span", 3, span}, {"over", 3, over}, {"sides", 4, sides}, {"slowed", 1, tt_formula_one_run},
+    {"shares_slowed", 1, tt_formula_one_run}, {"shares_words", 1, tt_formula_one_run},
+    {"scatter", 1, tt_formula_one_run},
 };
 
 static const struct function *find(const char *name)

@@ -29,12 +29,31 @@ bool tt_formula_has_function(const char *name);
 tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct tt_formula_value *args, int n,
                           struct tt_formula_value *out);
 
-/* noise.c: what the step of a run may be off by, as a part of it. */
-double tt_exercise_noise_of(const struct tt_json *profile);
-bool tt_exercise_was_busy(const struct tt_json *profile);
+/* formula_runs.c: the functions of one run and of two. */
+tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
+                             struct tt_formula_value *out);
+tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
+                              struct tt_formula_value *out);
 
-/* drift.c: what two runs have alike, as tt compare has it; how far its times moved, as a part, 0 where there is no
- * such thing; and what the quotient of their steps may be off by: the noise of both, and no less than that. */
+/* slowed.c: how many times as long as on a quiet machine the step of a run may have taken, and what was recorded of it,
+ * of which its shares, roofs and bounds are; 1 where it was not busy. */
+double tt_exercise_slowed(const struct tt_json *profile);
+double tt_exercise_shares_slowed(const struct tt_json *profile);
+bool tt_exercise_shares_busy(const struct tt_json *profile); /* by what the recorded steps waited */
+bool tt_exercise_was_busy(const struct tt_json *profile);
+double tt_exercise_load(const struct tt_json *profile);
+double tt_exercise_waited(const struct tt_json *profile);
+
+/* noise.c: two errors of a run's mean step, as a part of it, and no less than runs differ by; 1e9 where a single step
+ * was all. The same with what a busy machine makes of it; 1 or more decides nothing. */
+double tt_exercise_scatter(const struct tt_json *profile);
+double tt_exercise_noise_of(const struct tt_json *profile);
+bool tt_exercise_is_timed(const struct tt_json *profile); /* more than one step was measured */
+
+/* drift.c: what two runs have alike, as tt compare has it, but nothing where recorded steps were disturbed; how far its
+ * times moved, as a part, 0 where there is no such thing; and what the quotient of their steps may be off by: the noise
+ * of both, no less than that, and times what a busy machine may have slowed one of them by; 1 where a single step was
+ * all. */
 struct tt_control tt_exercise_control(const struct tt_json *above, const struct tt_json *below);
 double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b);
 double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b);

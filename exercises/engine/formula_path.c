@@ -190,6 +190,22 @@ static bool is_timed(const char *key)
     return false;
 }
 
+/* What comes of the steps with an event after each operation: the tables of them, and their sums. */
+static bool is_recorded(const char *first, const char *key)
+{
+    static const char *const tables[] = {"groups", "operators", "components", "phases"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(first, tables[i])) return strcmp(key, "wall") != 0;
+    return !strcmp(key, "kernel_seconds") || !strcmp(key, "gap_seconds") || !strncmp(key, "recorded_", 9);
+}
+
+/* Whether a busy machine may have changed the figure. */
+static bool is_disturbed(const struct tt_json *profile, const char *first, const char *key)
+{
+    if (!profile || !is_timed(key)) return false;
+    return (is_recorded(first, key) ? tt_exercise_shares_slowed(profile) : tt_exercise_slowed(profile)) > 1;
+}
+
 /* Leaves the last name of the path in `key`. */
 static tt_status follow(struct tt_formula_parser *p, struct place *at, char key[64])
 {
@@ -218,7 +234,7 @@ static tt_status defined(struct tt_formula_parser *p, const struct tt_yaml *y, s
 
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out)
 {
-    char key[64];
+    char key[64], table[64];
     const struct tt_formula_run *run = NULL;
     bool names_run = *p->at == ':';
     const struct tt_yaml *definition = p->scope->define ? tt_yaml_get(p->scope->define, first) : NULL;
@@ -230,9 +246,10 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     p->scope->used = true;
     if (!run->profile) p->scope->lacking = run->name;
     struct place at = {.node = run->profile};
+    snprintf(table, sizeof table, "%s", key);
     tt_status st = descend(p, &at, key);
     if (!st) st = follow(p, &at, key);
-    p->scope->busy |= !st && run->profile && is_timed(key) && tt_exercise_was_busy(run->profile);
+    p->scope->busy |= !st && is_disturbed(run->profile, table, key);
     if (!st) st = finish(p, &at, out);
     tt_formula_free(&at.list);
     return st;

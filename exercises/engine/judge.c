@@ -9,12 +9,7 @@
 #include "exercises/engine/exercise.h"
 #include "exercises/engine/parts.h"
 
-enum { CANDIDATES = 256, PLACES = 16 };
-
-struct candidate {
-    const char *name;
-    double value;
-};
+enum { CANDIDATES = 256 };
 
 void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason)
 {
@@ -71,7 +66,7 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
 
 /* ---- words ---- */
 
-static void none_of(struct tt_mark *m, const char *word)
+void tt_exercise_none_of(struct tt_mark *m, const char *word)
 {
     m->kind = TT_MARK_UNKNOWN;
     snprintf(m->reason, sizeof m->reason, "\"%.60s\" is none of:", word);
@@ -88,7 +83,7 @@ static void or_of(struct tt_mark *m, const char *name)
 static int by_letters(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 /* The names in the order of the alphabet: that of a profile would tell the answer. */
-static void or_any(struct tt_mark *m, const char **names, int n)
+void tt_exercise_or_any(struct tt_mark *m, const char **names, int n)
 {
     qsort(names, (size_t)n, sizeof *names, by_letters);
     for (int i = 0; i < n; i++)
@@ -96,90 +91,24 @@ static void or_any(struct tt_mark *m, const char **names, int n)
 }
 
 /* Whether it is one of the words that may be chosen; when not, says so. */
-static bool allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
+bool tt_exercise_allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
 {
     const struct tt_yaml *list = q->items ? q->items : q->choices;
     if (!list || tt_exercise_listed(list, word)) return true;
-    none_of(m, word);
+    tt_exercise_none_of(m, word);
     for (const struct tt_yaml *y = list->first; y; y = y->next)
         or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
     return false;
 }
 
-static tt_status from_items(const struct tt_question *q, struct tt_formula_scope *scope, struct candidate *c, int *n)
+/* Close to the first is right too, but it is not the first: the figures of both. */
+static void say_first(const struct tt_formula_value *v, const char *word, struct tt_mark *m)
 {
-    *n = 0;
-    for (const struct tt_yaml *y = q->items->first; y && *n < CANDIDATES; y = y->next) {
-        if (!y->text) return tt_fail(TT_USAGE, "line %d: %s has no formula", y->line, y->key);
-        double value;
-        TT_TRY(tt_exercise_formula(q, y->text, scope, &value));
-        if (isfinite(value)) c[(*n)++] = (struct candidate){y->key, q->least ? -value : value};
-    }
-    return TT_OK;
-}
-
-static int descending(const void *a, const void *b)
-{
-    double x = ((const struct candidate *)a)->value, y = ((const struct candidate *)b)->value;
-    return (x < y) - (x > y);
-}
-
-static const struct candidate *named(const struct candidate *c, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (tt_exercise_same_name(c[i].name, name)) return &c[i];
-    return NULL;
-}
-
-static bool close_to(const struct tt_question *q, double x, double best)
-{
-    return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
-}
-
-/* Close to the first is right too, but it is not the first. That it is undecided is no other one. */
-static void say_first(const struct tt_question *q, const char *first, struct tt_mark *m)
-{
-    snprintf(m->means, sizeof m->means, "In your run %.100s is ahead%s by less than %.3g %%, too little to tell.",
-             first, tt_exercise_is_open(m->given) ? "" : " of it", 100 * q->tolerance);
-}
-
-/* The same of the first itself, where the runs leave room. */
-static void say_itself(const struct tt_question *q, struct tt_mark *m)
-{
-    snprintf(m->means, sizeof m->means, "In your run it is ahead by less than %.3g %%, too little to tell.",
-             100 * q->tolerance);
-}
-
-static tt_status choose_item(const struct tt_question *asked, struct tt_formula_scope *scope, struct tt_mark *m)
-{
-    struct candidate c[CANDIDATES];
-    struct tt_question own = *asked;
-    const struct tt_question *q = &own;
-    double room = 0; /* what the runs leave open */
-    int n;
-    TT_TRY(from_items(q, scope, c, &n));
-    if (q->room) TT_TRY(tt_exercise_formula(q, q->room, scope, &room));
-    if (room > own.tolerance) own.tolerance = room;
-    if (!n) {
-        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
-        return TT_OK;
-    }
-    qsort(c, (size_t)n, sizeof *c, descending);
-    for (size_t i = 0, at = 0; i < (size_t)n && close_to(q, c[i].value, c[0].value) && at < sizeof m->right; i++)
-        at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? "/" : "", c[i].name);
-    const char *word = tt_exercise_meant(q, m->given);
-    if (!m->given[0] || !allowed(q, m, word)) return TT_OK;
-    const struct candidate *chosen = named(c, n, word);
-    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
-                       !strcmp(c[0].name, "undecided")  ? "your runs do not decide it"
-                       : tt_exercise_is_open(m->given)  ? "one of them is ahead in your run"
-                                                        : "another one is ahead of it in your run");
-    if (m->kind != TT_MARK_RIGHT) return TT_OK;
-    if (chosen->value < c[0].value)
-        say_first(q, c[0].name, m);
-    else if (asked->room && n > 1 && strcmp(c[0].name, "undecided") && close_to(q, c[1].value, c[0].value))
-        say_itself(q, m);
-    return TT_OK;
+    const struct tt_formula_cell *own = v->cells;
+    for (int i = 1; i < v->count; i++)
+        if (tt_exercise_same_name(tt_formula_row_name(v->cells[i].row), word)) own = &v->cells[i];
+    tt_exercise_say_ahead(v->word, tt_formula_cell_number(v->cells), tt_formula_row_name(own->row),
+                          tt_formula_cell_number(own), NULL, m);
 }
 
 /* "gemm 1024x256x1024", as tables print a product: its name without its shape. */
@@ -229,13 +158,13 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     snprintf(word, sizeof word, "%s", tt_exercise_meant(q, m->given));
     without_shape(word);
     with_its_word(v, word, sizeof word);
-    if (!allowed(q, m, word)) return;
+    if (!tt_exercise_allowed(q, m, word)) return;
     if (v->compared && !among(v, v->compared, word)) {
         const char *names[CANDIDATES];
         int n = v->compared < CANDIDATES ? v->compared : CANDIDATES;
         for (int i = 0; i < n; i++) names[i] = tt_formula_row_name(v->cells[i].row);
-        none_of(m, word);
-        or_any(m, names, n);
+        tt_exercise_none_of(m, word);
+        tt_exercise_or_any(m, names, n);
         return;
     }
     bool second = v->count > 1 && !tt_exercise_same_name(v->word, word);
@@ -244,13 +173,13 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
                        : !strcmp(v->word, "undecided") ? "your runs do not decide it"
                        : one_of(v->word, "undecided")  ? "your runs do not show that"
                                                        : "your run says otherwise");
-    if (m->kind == TT_MARK_RIGHT && second) say_first(q, v->word, m);
+    if (m->kind == TT_MARK_RIGHT && second) say_first(v, word, m);
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_formula_value v;
-    if (q->items) return choose_item(q, scope, m);
+    if (q->items) return tt_exercise_judge_item(q, scope, m);
     scope->closeness = q->tolerance;
     tt_status st = tt_formula(q->answer, scope, &v);
     scope->closeness = 0;
@@ -294,111 +223,6 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }
 
-/* ---- rankings ---- */
-
-static tt_status from_rows(const struct tt_question *q, const struct tt_formula_value *v, struct candidate *c, int *n)
-{
-    *n = 0;
-    if (v->kind == TT_FORMULA_MISSING) return TT_OK;
-    if (v->kind != TT_FORMULA_ROWS) return tt_fail(TT_USAGE, "line %d: %s is no list of rows", q->line, q->answer);
-    for (int i = 0; i < v->count && *n < CANDIDATES; i++) {
-        double value = tt_formula_cell_number(&v->cells[i]);
-        if (isfinite(value))
-            c[(*n)++] = (struct candidate){tt_formula_row_name(v->cells[i].row), q->least ? -value : value};
-    }
-    return TT_OK;
-}
-
-static int split(const char *text, char words[PLACES][64])
-{
-    int n = 0;
-    while (*text && n < PLACES) {
-        size_t length = strcspn(text, ","), skip = strspn(text, " ");
-        if (skip > length) skip = length;
-        snprintf(words[n], sizeof words[n], "%.*s", (int)(length - skip), text + skip);
-        for (size_t i = strlen(words[n]); i > 0 && words[n][i - 1] == ' ';) words[n][--i] = 0;
-        n += words[n][0] != 0;
-        text += length + (text[length] == ',');
-    }
-    return n;
-}
-
-static bool is_reversed(const struct candidate *c, int n, char words[PLACES][64], int wanted)
-{
-    bool reversed = wanted > 1 && wanted == n;
-    for (int i = 0; i < wanted; i++) reversed &= tt_exercise_same_name(words[i], c[wanted - 1 - i].name);
-    return reversed;
-}
-
-/* One of the places whose name is not given, although it is ahead of one that is; NULL: there is none. */
-static const char *left_out(const struct tt_question *q, const struct candidate *c, int n, char words[PLACES][64],
-                            int wanted)
-{
-    double least = INFINITY;
-    for (int i = 0; i < wanted; i++) least = fmin(least, named(c, n, words[i])->value);
-    for (int i = 0; i < wanted; i++) {
-        bool given = false;
-        for (int j = 0; j < wanted; j++) given |= tt_exercise_same_name(words[j], c[i].name);
-        if (!given && c[i].value > least && !close_to(q, least, c[i].value)) return c[i].name;
-    }
-    return NULL;
-}
-
-static void judge_places(const struct tt_question *q, const struct candidate *c, int n, struct tt_mark *m)
-{
-    char words[PLACES][64], reason[200];
-    int given = split(m->given, words), wanted = q->count < n ? (int)q->count : n;
-    if (given != wanted) {
-        snprintf(reason, sizeof reason, "write %d names, largest first, not %d", wanted, given);
-        tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
-        return;
-    }
-    for (int i = 0; i < wanted; i++) {
-        const struct candidate *own = named(c, n, words[i]);
-        bool twice = false;
-        if (!own && !allowed(q, m, words[i])) return;
-        if (!own && !q->items && !q->choices) {
-            const char *names[CANDIDATES];
-            for (int j = 0; j < n; j++) names[j] = c[j].name;
-            none_of(m, words[i]);
-            or_any(m, names, n);
-            return;
-        }
-        for (int j = 0; j < i; j++) twice |= tt_exercise_same_name(words[i], words[j]);
-        if (own && !twice && close_to(q, own->value, c[i].value)) continue;
-        if (is_reversed(c, n, words, wanted))
-            snprintf(reason, sizeof reason, "the other way round: the %s comes first",
-                     q->least ? "smallest" : "largest");
-        else
-            snprintf(reason, sizeof reason, "%.60s is not number %d in your run", words[i], i + 1);
-        tt_exercise_because(m, TT_MARK_WRONG, reason);
-        return;
-    }
-    const char *out = left_out(q, c, n, words, wanted);
-    if (out)
-        snprintf(reason, sizeof reason, "%.60s is left out, and %s in your run", out, q->least ? "smaller" : "larger");
-    tt_exercise_decide(m, !out, reason);
-}
-
-static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
-{
-    struct candidate c[CANDIDATES];
-    struct tt_formula_value v = {0};
-    int n = 0;
-    tt_status st = q->items ? from_items(q, scope, c, &n) : tt_formula(q->answer, scope, &v);
-    if (!st && !q->items) st = from_rows(q, &v, c, &n);
-    if (!st && !n) tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
-    if (!st && n) {
-        qsort(c, (size_t)n, sizeof *c, descending);
-        size_t at = 0;
-        for (int i = 0; i < n && i < q->count && at < sizeof m->right; i++)
-            at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? ", " : "", c[i].name);
-        if (m->given[0]) judge_places(q, c, n, m);
-    }
-    tt_formula_free(&v);
-    return st ? tt_context(st, "question %s", q->id) : TT_OK;
-}
-
 /* ---- all kinds ---- */
 
 /* Reading a figure rightly is not enough where the run itself has to be so. Where it is not, no answer is right, and
@@ -426,8 +250,8 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
 {
     static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *,
                                                    struct tt_mark *) = {
-        judge_number, tt_exercise_judge_range, judge_choice, judge_ranking, judge_truth, tt_exercise_judge_names,
-        tt_exercise_judge_interval, tt_exercise_judge_target};
+        judge_number, tt_exercise_judge_range, judge_choice, tt_exercise_judge_ranking, judge_truth,
+        tt_exercise_judge_names, tt_exercise_judge_interval, tt_exercise_judge_target};
     *m = (struct tt_mark){.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN};
     tt_exercise_take(answer, m);
     tt_exercise_plain(q, m);

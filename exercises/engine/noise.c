@@ -32,29 +32,17 @@ static const char *backend_of(const struct tt_json *profile)
     return tt_json_string(tt_json_get(profile, "run"), "backend", "");
 }
 
-/* Two errors of the mean, and no less than runs differ by; NaN when one step was all. */
-static double scatter_of(const struct tt_json *profile)
+bool tt_exercise_is_timed(const struct tt_json *profile) { return isfinite(error_squared(profile)); }
+
+double tt_exercise_scatter(const struct tt_json *profile)
 {
     double error = 2 * sqrt(error_squared(profile));
-    return isfinite(error) ? fmax(error, tt_runs_differ(backend_of(profile))) : NAN;
+    return isfinite(error) ? fmax(error, tt_runs_differ(backend_of(profile))) : 1e9;
 }
-
-/* ranks.json has it beside the run, not in it. */
-static double load_of(const struct tt_json *profile)
-{
-    return tt_json_number(tt_json_get(profile, "run"), "load", tt_json_number(profile, "load", NAN));
-}
-
-static double waited_of(const struct tt_json *profile)
-{
-    return tt_json_number(tt_json_get(profile, "run"), "waited", NAN);
-}
-
-bool tt_exercise_was_busy(const struct tt_json *profile) { return tt_was_busy(load_of(profile), waited_of(profile)); }
 
 int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2])
 {
-    double waited = profile ? 100 * waited_of(profile) : NAN, load = profile ? load_of(profile) : NAN;
+    double waited = profile ? 100 * tt_exercise_waited(profile) : NAN, load = profile ? tt_exercise_load(profile) : NAN;
     int n = 0;
     if (!profile || !tt_exercise_was_busy(profile)) return 0;
     static const char about[] = "wait|waits|waited|waiting|load|busy|shared|noise|noisy|other programs|decides|decide";
@@ -67,16 +55,15 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     return n;
 }
 
-/* The same as formulas have it. A busy machine is not the same in two runs, whatever the scatter within one says, and
- * of a single step nothing is known: neither decides anything. */
 double tt_exercise_noise_of(const struct tt_json *profile)
 {
-    double scatter = scatter_of(profile);
-    return !isfinite(scatter) || tt_exercise_was_busy(profile) ? 1 : fmin(scatter, 1);
+    double scatter = tt_exercise_scatter(profile), slowed = tt_exercise_slowed(profile);
+    return slowed > 1 ? slowed - 1 : fmin(scatter, 1);
 }
 
 /* ---- the interval of a quotient ---- */
 
+/* Of a busy run the median alone: longer steps are what others took, and that is in what it may have been slowed by. */
 static int step_times(const struct tt_json *profile, double **out)
 {
     const struct tt_json *samples = tt_json_get(profile, "samples");
@@ -85,6 +72,10 @@ static int step_times(const struct tt_json *profile, double **out)
     *out = calloc((size_t)most + 1, sizeof **out);
     for (const struct tt_json *s = samples ? samples->first : NULL; s && *out; s = s->next)
         if (tt_json_number(s, "seconds", NAN) > 0) (*out)[n++] = tt_json_number(s, "seconds", NAN);
+    if (n && tt_exercise_slowed(profile) > 1) {
+        (*out)[0] = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN);
+        n = 1;
+    }
     return n;
 }
 
@@ -106,20 +97,21 @@ static double quotient_of(const struct tt_json *above, const struct tt_json *bel
     return seconds / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
 }
 
-/* As tt compare has it, of runs of one build. */
+/* As tt compare has it, of runs of one build. A busy machine makes a step longer, never shorter: the quotient may be
+ * too large by what the run above was slowed, and too small by what the one below was. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
-    double x = quotient_of(above, below);
+    double x = quotient_of(above, below), longer = tt_exercise_slowed(above), shorter = tt_exercise_slowed(below);
     struct tt_control control = tt_exercise_control(above, below);
     struct tt_range range;
     *low = 0, *high = 1e9;
-    if (!isfinite(x) || tt_exercise_noise_of(above) >= 1 || tt_exercise_noise_of(below) >= 1) return false;
+    if (!isfinite(x * longer * shorter) || !tt_exercise_is_timed(above) || !tt_exercise_is_timed(below)) return false;
     if (!range_of_steps(above, below, &range)) {
-        double noise = hypot(scatter_of(above), scatter_of(below));
+        double noise = fmin(hypot(tt_exercise_scatter(above), tt_exercise_scatter(below)), 0.99);
         range.low = x * (1 - noise), range.high = x * (1 + noise);
     }
     tt_speedup_widen(&range, x, &control, true, backend_of(above), backend_of(below));
-    *low = range.low, *high = range.high;
+    *low = range.low / longer, *high = range.high * shorter;
     return true;
 }
 
@@ -158,10 +150,23 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
     for (int i = 0; i < m->exercise->run_count; i++) {
         char busy[100];
         const struct tt_json *profile = m->runs[i].profile;
-        tt_was_busy_words(profile ? load_of(profile) : NAN, profile ? waited_of(profile) : NAN, busy);
+        tt_was_busy_words(profile ? tt_exercise_load(profile) : NAN, profile ? tt_exercise_waited(profile) : NAN, busy);
         if (busy[0])
-            tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
-                           m->exercise->runs[i].name, busy);
+            tt_text_printf(out, "noise: %s: when it was measured, %s; its step may have taken %.2g times as long as "
+                                "on a quiet one\n", m->exercise->runs[i].name, busy, tt_exercise_slowed(profile));
+    }
+}
+
+/* Each run whose recorded steps were disturbed, of which its shares are. */
+static void disturbed_shares(const struct tt_marked *m, struct tt_text *out)
+{
+    for (int i = 0; i < m->exercise->run_count; i++) {
+        const struct tt_json *profile = m->runs[i].profile;
+        double slowed = profile && tt_json_get(profile, "groups") ? tt_exercise_shares_slowed(profile) : 1;
+        if (slowed > 1)
+            tt_text_printf(out, "noise: %s: other programs, or something else, disturbed the steps that were recorded: "
+                                "a share or a part of a roof may be %.2g times too large or too small\n",
+                           m->exercise->runs[i].name, slowed);
     }
 }
 
@@ -184,16 +189,14 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
 /* Right answers of runs that something else disturbed. */
 static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
 {
-    int n = 0;
     for (int i = 0; i < m->exercise->question_count; i++) {
         struct quotient q;
+        double low, high;
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
-        if (right && is_busy(&q))
-            tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
+        if (!right || !is_busy(&q) || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
+        tt_text_printf(out, "noise: %s: the machine was busy during a run of this, so that on a quiet one it may be "
+                            "%.2f to %.2f; the answer is right\n", m->exercise->questions[i].id, low, high);
     }
-    if (n)
-        tt_text_printf(out, ": the machine was busy during runs of %s, so how much of %s is the machine's is not "
-                            "known; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "them" : "it");
 }
 
 /* Quotients of which a part may be what both runs have alike and what changed by itself. */
@@ -225,7 +228,8 @@ static double scatter_between(const struct quotient *q)
 {
     double x = quotient_of(q->above, q->below);
     struct tt_range range;
-    if (!range_of_steps(q->above, q->below, &range)) return hypot(scatter_of(q->above), scatter_of(q->below));
+    if (!range_of_steps(q->above, q->below, &range))
+        return hypot(tt_exercise_scatter(q->above), tt_exercise_scatter(q->below));
     return x > 1 ? 1 - range.low / x : range.high / x - 1;
 }
 
@@ -274,6 +278,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     struct quotient worst = {0};
     int n = 0;
     busy_runs(m, out);
+    disturbed_shares(m, out);
     doubtful_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);

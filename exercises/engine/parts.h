@@ -15,6 +15,21 @@ void tt_exercise_take(const struct tt_yaml *answer, struct tt_mark *m);
 tt_status tt_exercise_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
                               double *out);
 
+/* Says that the word is none of those that may be chosen; the names are to follow it. */
+void tt_exercise_none_of(struct tt_mark *m, const char *word);
+/* The names in the order of the alphabet: that of a profile would tell the answer. */
+void tt_exercise_or_any(struct tt_mark *m, const char **names, int n);
+/* Whether it is one of the words that may be chosen; when not, says so. */
+bool tt_exercise_allowed(const struct tt_question *q, struct tt_mark *m, const char *word);
+
+/* order.c */
+
+tt_status tt_exercise_judge_item(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+tt_status tt_exercise_judge_ranking(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+/* Of a right answer where several are: two of them with their figures, and behind the first what these are, or NULL. */
+void tt_exercise_say_ahead(const char *first, double ahead, const char *second, double behind, const char *figures,
+                           struct tt_mark *m);
+
 /* foresee.c */
 
 tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);

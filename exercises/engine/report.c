@@ -106,7 +106,7 @@ static void put_top(const struct writer *w, int count)
     }
 }
 
-/* The questions box_... that were answered with this word. */
+/* The questions box_... that were answered with this word; which the run leaves open, it says. */
 static void put_box(const struct writer *w, const char *word)
 {
     int n = 0;
@@ -117,6 +117,8 @@ static void put_box(const struct writer *w, const char *word)
         tt_md_text(w->out, id + 4);
         if (w->m->marks[i].kind != TT_MARK_RIGHT)
             tt_text_printf(w->out, " *(%s)*", tt_mark_names[w->m->marks[i].kind]);
+        else if (strstr(w->m->marks[i].right, "undecided") && !tt_exercise_is_open(word))
+            tt_text_puts(w->out, " *(open)*");
     }
     if (!n) tt_text_puts(w->out, "-");
 }

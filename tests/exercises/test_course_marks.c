@@ -155,7 +155,7 @@ static void what_is_uncertain_decides_where_it_can(void)
     static const struct {
         double compute, memory, uncertain;
         const char *bound, *id, *right, *wrong; /* words, a blank between them */
-    } cases[] = {{0.645, 0.208, 0.146, "uncertain", "workload", "compute undecided", "memory mixed overhead"},
+    } cases[] = {{0.645, 0.208, 0.146, "uncertain", "workload", "compute", "memory mixed overhead undecided"},
                  {0.5, 0.35, 0.15, "uncertain", "workload", "compute mixed undecided", "memory overhead"},
                  {0.1, 0.1, 0.8, "uncertain", "workload", "compute memory mixed overhead undecided", ""},
                  {0.605, 0.39, 0, "compute", "workload", "compute mixed", "memory undecided"},
@@ -170,9 +170,10 @@ static void what_is_uncertain_decides_where_it_can(void)
         snprintf(text, sizeof text,
                  "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 5}, \"step\": {"
                  "\"seconds\": 1, \"deviation\": 0.001}, \"efficiency\": {\"bound\": \"%s\", \"intensity\": 16.6, "
-                 "\"ridge\": 10.8}, \"groups\": [{\"name\": \"gaps\", \"share\": 0}], \"operators\": [{"
+                 "\"ridge\": 10.8}, \"launch\": {\"empty_kernel_seconds\": 4e-7}, "
+                 "\"groups\": [{\"name\": \"gaps\", \"share\": 0}], \"operators\": [{"
                  "\"bound\": \"compute\", \"share\": %g}, {\"bound\": \"memory\", \"share\": %g}, {"
-                 "\"bound\": \"uncertain\", \"share\": %g}]}",
+                 "\"bound\": \"uncertain\", \"share\": %g, \"intensity\": 12}]}",
                  cases[i].bound, cases[i].compute, cases[i].memory, cases[i].uncertain);
         struct tt_json *a = json(text);
         struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};

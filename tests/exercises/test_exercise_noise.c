@@ -53,7 +53,7 @@ static void tells_noise(void)
     noise(0.9, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
     timed_on = ", \"waited\": 0.84";
     noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT,
-          "gain: the machine was busy during runs of this, so how much of it is the machine's is not known");
+          "gain: the machine was busy during a run of this, so that on a quiet one it may be 0.14 to 22.64");
     timed_on = "";
 }
 

@@ -1,0 +1,113 @@
+/* Functions of formulas that ask about whole runs: how far their times may be off, and how far apart their results are.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exercises/engine/formula_parts.h"
+
+typedef struct tt_formula_value value;
+
+/* The run that an argument names. NULL and no error where it is not there. */
+static tt_status named_run(struct tt_formula_parser *p, const value *arg, const char *error, const struct tt_json **out)
+{
+    const struct tt_formula_run *run = NULL;
+    *out = NULL;
+    for (int j = 0; arg->kind == TT_FORMULA_WORD && j < p->scope->count; j++)
+        if (!strcmp(p->scope->runs[j].name, arg->word)) run = &p->scope->runs[j];
+    if (!run) return tt_formula_error(p, "%s", error);
+    p->scope->used = true;
+    if (!run->profile) p->scope->lacking = run->name;
+    *out = run->profile;
+    return TT_OK;
+}
+
+/* Both NULL and no error where one of the two is not there. */
+static tt_status two_runs(struct tt_formula_parser *p, const char *name, const value *args,
+                          const struct tt_json *out[2])
+{
+    char error[100];
+    snprintf(error, sizeof error, "%s needs two runs: %s('baseline', 'fused')", name, name);
+    TT_TRY(named_run(p, &args[0], error, &out[0]));
+    TT_TRY(named_run(p, &args[1], error, &out[1]));
+    if (!out[0] || !out[1]) out[0] = out[1] = NULL;
+    return TT_OK;
+}
+
+static void say_noise(const struct tt_json *const runs[2], value *out)
+{
+    double noise = tt_exercise_noise_between(runs[0], runs[1]);
+    double slowed = fmax(tt_exercise_slowed(runs[0]), tt_exercise_slowed(runs[1]));
+    out->kind = TT_FORMULA_WORD;
+    if (!tt_exercise_is_timed(runs[0]) || !tt_exercise_is_timed(runs[1]))
+        snprintf(out->word, sizeof out->word, "not known, since too few steps were measured");
+    else if (slowed > 1)
+        snprintf(out->word, sizeof out->word, "up to %.3g times, since the machine was busy", 1 + noise);
+    else
+        snprintf(out->word, sizeof out->word, "%.3g %%", 100 * noise);
+}
+
+/* low('a', 'b') and high('a', 'b'): the interval of the quotient of the steps of two runs. interval('a', 'b'): the same
+ * as a sentence says it. */
+static void say_interval(const char *name, const struct tt_json *const runs[2], value *out)
+{
+    double low, high;
+    bool known = tt_exercise_range(runs[0], runs[1], &low, &high);
+    if (strcmp(name, "interval")) {
+        *out = tt_formula_number(strcmp(name, "low") ? high : low);
+    } else if (known) {
+        out->kind = TT_FORMULA_WORD;
+        snprintf(out->word, sizeof out->word, "%.2f to %.2f", low, high);
+    } else {
+        say_noise(runs, out);
+    }
+}
+
+tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *runs[2];
+    TT_TRY(two_runs(p, name, args, runs));
+    if (!runs[0]) return TT_OK;
+    if (!strcmp(name, "noise"))
+        *out = tt_formula_number(tt_exercise_noise_between(runs[0], runs[1]));
+    else if (!strcmp(name, "noise_words"))
+        say_noise(runs, out);
+    else if (!strcmp(name, "busy"))
+        *out = tt_formula_truth(tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]));
+    else if (!strcmp(name, "drift"))
+        *out = tt_formula_number(tt_exercise_drift(runs[0], runs[1]));
+    else if (strstr(name, "_apart"))
+        *out = tt_formula_number(tt_exercise_apart(runs[0], runs[1], !strcmp(name, "gradients_apart")));
+    else
+        say_interval(name, runs, out);
+    return TT_OK;
+}
+
+/* A sentence with a space before it; "" where nothing disturbed the run. */
+static void say_shares(const struct tt_json *run, value *out)
+{
+    double slowed = tt_exercise_shares_slowed(run);
+    out->kind = TT_FORMULA_WORD;
+    if (slowed > 1)
+        snprintf(out->word, sizeof out->word, " %s: shares and roofs may be %.3g times too large or too small.",
+                 tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recorded steps", slowed);
+}
+
+/* slowed('a'), shares_slowed('a'): how many times as long as on a quiet machine the step, and the recorded operations,
+ * may have taken. shares_words('a'): the second as a sentence. scatter('a'): by what part the step may be off. */
+tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *run;
+    char error[100];
+    snprintf(error, sizeof error, "%s needs a run: %s('baseline')", name, name);
+    TT_TRY(named_run(p, &args[0], error, &run));
+    if (!run) return TT_OK;
+    if (!strcmp(name, "shares_words"))
+        say_shares(run, out);
+    else if (!strcmp(name, "scatter"))
+        *out = tt_formula_number(tt_exercise_scatter(run));
+    else /* 1e9: it may be anything */
+        *out = tt_formula_number(
+            fmin(1e9, strcmp(name, "slowed") ? tt_exercise_shares_slowed(run) : tt_exercise_slowed(run)));
+    return TT_OK;
+}
