@@ -115,6 +115,10 @@ const char *tt_class_learner(const struct tt_json *r)
     return name[0] ? name : folder[0] ? folder : "(no name)";
 }
 
+bool tt_class_nameless(const struct tt_json *r) { return !tt_json_string(r, "learner", "")[0]; }
+
+bool tt_class_is_named(const struct tt_json *q) { return !strcmp(tt_json_string(q, "mark", ""), tt_mark_named); }
+
 /* The sum over the questions, which the table shows: a total that was written into the file counts for nothing. */
 double tt_class_points(const struct tt_json *r)
 {
@@ -141,7 +145,7 @@ const char *tt_class_sign(const struct tt_json *q)
     static const char *const signs[TT_MARK_KINDS] = {"+", "-", ".", "?", "/", "!"};
     for (int i = 0; q && i < TT_MARK_KINDS; i++)
         if (!strcmp(tt_json_string(q, "mark", ""), tt_mark_names[i])) return signs[i];
-    return q && !strcmp(tt_json_string(q, "mark", ""), tt_mark_named) ? signs[TT_MARK_RIGHT] : " ";
+    return q && tt_class_is_named(q) ? signs[TT_MARK_RIGHT] : " ";
 }
 
 static void learner_line(struct tt_json *const *results, int n, int i, const struct tt_json *model, struct tt_text *out)
@@ -163,14 +167,16 @@ static void exercise_table(struct tt_json *const *results, int n, int first, str
     for (int i = first; i < n; i++)
         if (tt_class_exercise(results[i]) == tt_class_exercise(model)) learner_line(results, n, i, model, out);
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next) {
-        int right = 0, all = 0;
+        int right = 0, named = 0, all = 0;
         for (int i = first; i < n; i++) {
             const struct tt_json *own = tt_class_exercise(results[i]) == tt_class_exercise(model)
                                         ? tt_class_question(results[i], tt_json_string(q, "id", "")) : NULL;
             all += own && *tt_class_sign(own) != '/';
             right += own && *tt_class_sign(own) == '+';
+            named += own && tt_class_is_named(own);
         }
-        tt_text_printf(out, "  %-22s right: %d of %d\n", tt_json_string(q, "id", ""), right, all);
+        tt_text_printf(out, "  %-22s %s: %d of %d\n", tt_json_string(q, "id", ""), named ? tt_mark_named : "right",
+                       right, all);
     }
     tt_text_puts(out, "\n");
 }
@@ -183,6 +189,11 @@ void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out)
         if (!seen) exercise_table(results, n, i, out);
     }
     tt_class_shared(results, n, out);
+    int nameless = 0;
+    for (int i = 0; i < n; i++) nameless += tt_class_nameless(results[i]);
+    if (nameless)
+        tt_text_printf(out, "%d of %d sheets have no learner: their folders stand for one, also where several are of "
+                            "one learner\n", nameless, n);
     tt_text_puts(out, "+ right, or a sentence that names a figure, - wrong, . empty, ? unknown, / passed over, "
                       "! refused\n");
 }

@@ -58,7 +58,8 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
     snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
     m->value = right;
     m->busy = scope->busy;
-    if (!m->given[0] || !tt_exercise_number(q, m, &x)) return TT_OK;
+    if (!m->given[0]) return TT_OK;
+    if (!tt_exercise_as_percent(q, m, right, &x) && !tt_exercise_number(q, m, &x)) return TT_OK;
     m->number = x;
     tt_exercise_decide(m, tt_exercise_right(q, m, x, right), tt_exercise_slip(q, m, x, right, scope->used));
     return TT_OK;
@@ -138,6 +139,18 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
     return false;
 }
 
+/* "layers.2.feed_forward.w2" where a row is that tensor's weight: the name with its end. */
+static void with_its_end(const struct tt_formula_value *v, char *word, size_t size)
+{
+    size_t n = strlen(word);
+    for (int i = 0; n && i < v->compared; i++) {
+        const char *name = tt_formula_row_name(v->cells[i].row);
+        if (strncasecmp(name, word, n) || strcmp(name + n, ".weight")) continue;
+        snprintf(word, size, "%s", name);
+        return;
+    }
+}
+
 /* "1" where the rows are rank_0, rank_1, ...: the name with that number. */
 static void with_its_word(const struct tt_formula_value *v, char *word, size_t size)
 {
@@ -158,6 +171,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     snprintf(word, sizeof word, "%s", tt_exercise_meant(q, m->given));
     without_shape(word);
     with_its_word(v, word, sizeof word);
+    with_its_end(v, word, sizeof word);
     if (!tt_exercise_allowed(q, m, word)) return;
     if (v->compared && !among(v, v->compared, word)) {
         const char *names[CANDIDATES];

@@ -91,7 +91,7 @@ static bool is_nearer_other(const char *sentence, const struct tt_figure *all, i
 bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_figure *f, const char *sentence,
                            const struct tt_figure *all, int n, bool anyway, enum tt_nouns *noun)
 {
-    if (!is_figure(f, q, x)) return false;
+    if (!is_figure(f, q, x) || (f->loss && tt_exercise_is_times(q))) return false;
     *noun = noun_of(sentence, f, q);
     bool others = f->unlike && !tt_exercise_is_count(f) && is_of_other(sentence, all, n, q);
     if (others ? !anyway : !is_this(f, q, x, anyway)) return false;

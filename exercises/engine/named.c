@@ -135,7 +135,8 @@ static bool excludes(const struct tt_named *h, const struct tt_named *named)
 /* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance. */
 static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
 {
-    return h->f->unit == best->f->unit && h->f->printed == best->f->printed && h->off < best->off - 1e-9;
+    bool alike = h->f->unit == best->f->unit && h->f->printed == best->f->printed;
+    return alike && (h->off < best->off - 1e-9 || (h->off <= best->off && h->apart < best->apart - 1e-9));
 }
 
 static void keep_best(struct tt_named *best, const struct tt_named *h)
@@ -156,7 +157,8 @@ static void try_number(const struct tt_sentence *s, const struct tt_figure *f, c
     if (f->printed && tt_exercise_digits(q->given) < 2 && !has_word(s->sentence, f->row)) return;
     if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;
     snprintf(h.given, sizeof h.given, "%s", q->given);
-    h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : fabs(fabs(x / f->value) - 1);
+    h.apart = fabs(fabs(x / f->value) - 1);
+    h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : h.apart;
     if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
     h.fit = fit_of(s, f, q, x, noun, &h);
     keep_best(best, &h);

@@ -36,8 +36,9 @@ bool tt_exercise_is_timed(const struct tt_json *profile) { return isfinite(error
 
 double tt_exercise_scatter(const struct tt_json *profile)
 {
-    double error = 2 * sqrt(error_squared(profile));
-    return isfinite(error) ? fmax(error, tt_runs_differ(backend_of(profile))) : 1e9;
+    double error = 2 * sqrt(error_squared(profile)), differ = tt_runs_differ(backend_of(profile));
+    if (!isfinite(error)) return 1e9;
+    return tt_exercise_slowed(profile) > 1 ? differ : fmax(error, differ); /* longer steps are what others took */
 }
 
 int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2])
@@ -144,30 +145,24 @@ static double noise_of(const struct quotient *q)
     return x > 1 ? 1 - low / x : high / x - 1;
 }
 
-/* Each run that was measured on a busy machine. */
-static void busy_runs(const struct tt_marked *m, struct tt_text *out)
+/* A run whose undisturbed or recorded steps were disturbed, by how much its step and its shares may be off. */
+static void disturbed_run(const char *name, const struct tt_json *profile, struct tt_text *out)
 {
-    for (int i = 0; i < m->exercise->run_count; i++) {
-        char busy[100];
-        const struct tt_json *profile = m->runs[i].profile;
-        tt_was_busy_words(profile ? tt_exercise_load(profile) : NAN, profile ? tt_exercise_waited(profile) : NAN, busy);
-        if (busy[0])
-            tt_text_printf(out, "noise: %s: when it was measured, %s; its step may have taken %.2g times as long as "
-                                "on a quiet one\n", m->exercise->runs[i].name, busy, tt_exercise_slowed(profile));
-    }
-}
-
-/* Each run whose recorded steps were disturbed, of which its shares are. */
-static void disturbed_shares(const struct tt_marked *m, struct tt_text *out)
-{
-    for (int i = 0; i < m->exercise->run_count; i++) {
-        const struct tt_json *profile = m->runs[i].profile;
-        double slowed = profile && tt_json_get(profile, "groups") ? tt_exercise_shares_slowed(profile) : 1;
-        if (slowed > 1)
-            tt_text_printf(out, "noise: %s: other programs, or something else, disturbed the steps that were recorded: "
-                                "a share or a part of a roof may be %.2g times too large or too small\n",
-                           m->exercise->runs[i].name, slowed);
-    }
+    char busy[100];
+    double step = tt_exercise_slowed(profile);
+    double shares = tt_json_get(profile, "groups") ? tt_exercise_shares_slowed(profile) : 1;
+    tt_was_busy_words(tt_exercise_load(profile), tt_exercise_waited(profile), busy);
+    if (!busy[0] && !(shares > 1)) return;
+    tt_text_printf(out, "noise: %s: ", name);
+    if (busy[0])
+        tt_text_printf(out, "when it was measured, %s; its step may have taken up to %.2g times as long as on a "
+                            "quiet one", busy, step);
+    else
+        tt_text_puts(out, "something disturbed the steps that were recorded");
+    if (shares > 1)
+        tt_text_printf(out, "%s a share or a part of a roof may be up to %.2g times too large or too small",
+                       busy[0] ? ", and" : ":", shares);
+    tt_text_puts(out, "\n");
 }
 
 /* Runs whose shares of a roof rest on one that was measured under load. */
@@ -277,8 +272,8 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
     struct quotient worst = {0};
     int n = 0;
-    busy_runs(m, out);
-    disturbed_shares(m, out);
+    for (int i = 0; i < m->exercise->run_count; i++)
+        if (m->runs[i].profile) disturbed_run(m->exercise->runs[i].name, m->runs[i].profile, out);
     doubtful_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);

@@ -143,6 +143,16 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
     return false;
 }
 
+bool tt_exercise_as_percent(const struct tt_question *q, const struct tt_mark *m, double right, double *out)
+{
+    char *end, number[64];
+    if (q->unit || !(q->tolerance > 0) || !read_number(m->given, &end, out)) return false;
+    snprintf(number, sizeof number, "%.*s", (int)(end - m->given), m->given);
+    *out /= 100;
+    return !strcmp(end + strspn(end, " "), "%") && (tt_exercise_near(q, *out, right) ||
+                                                     tt_exercise_rounded(number, 100 * *out, 100 * right));
+}
+
 bool tt_exercise_near(const struct tt_question *q, double x, double right)
 {
     return fabs(x - right) <= q->tolerance * fabs(right) + q->slack;
@@ -244,6 +254,13 @@ static bool is_times(const struct tt_question *q, double x, double factor, doubl
     return is_within(q, x, factor, right, 0.01);
 }
 
+/* A power of ten beside what is wanted. What was given with four digits or more is that to its digits, or is not. */
+static bool is_shifted(const struct tt_question *q, const char *given, double x, double mistaken)
+{
+    bool near = tt_exercise_digits(given) < 4 || fabs(x - mistaken) <= 0.005 * fabs(mistaken);
+    return equals(q, x, mistaken) && near;
+}
+
 /* So many times off, in the words of the unit; NULL where no such factor is. */
 static const char *power_of_ten(const struct tt_question *q, const char *given, double x, double right,
                                 double *mistaken)
@@ -263,17 +280,18 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
                  {1e-9, "1e9 times too small: look at the unit", "1e9 times too small"}};
     bool percent = q->unit && !strcmp(q->unit, "%");
     *mistaken = 100 * right;
-    if (percent && equals(q, x / 100, right)) return "100 times too large: was it multiplied by 100 twice?";
+    if (percent && is_shifted(q, given, x, 100 * right)) return "100 times too large: was it multiplied by 100 twice?";
     *mistaken = right / 100;
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
     *mistaken = 100 * right;
-    if (!q->unit && q->tolerance > 0 && fabs(right) < 5 && equals(q, x / 100, right)) /* a quotient, and no count */
+    bool quotient = !q->unit && q->tolerance > 0 && fabs(right) < 5; /* and no count */
+    if (quotient && is_shifted(q, given, x, 100 * right))
         return fabs(right) < 1 ? "100 times too large: a fraction is wanted, not a percentage"
                                : "100 times too large: how many times is wanted, not a percentage";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         *mistaken = slips[i].factor * right;
-        if (equals(q, x / slips[i].factor, right))
+        if (is_shifted(q, given, x, *mistaken))
             return q->unit || !slips[i].plain ? slips[i].of_unit : slips[i].plain;
     }
     return NULL;

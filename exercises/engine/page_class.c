@@ -220,16 +220,18 @@ static void right_bar(struct tt_text *t, const struct room *c, int column)
     char title[200];
     int n = 0;
     for (const struct tt_json *q = bars ? list->first : NULL; q; q = q->next) {
-        int right = 0, all = 0;
+        int right = 0, named = 0, all = 0;
         for (int i = 0; i < c->row_count; i++) {
             const struct tt_json *r = c->rows[i][column] >= 0 ? c->results[c->rows[i][column]] : NULL;
             const struct tt_json *own = r ? tt_class_question(r, tt_json_string(q, "id", "")) : NULL;
             all += own && *tt_class_sign(own) != '/';
             right += own && *tt_class_sign(own) == '+';
+            named += own && tt_class_is_named(own);
         }
         bars[n] =
             (struct tt_bar){.label = tt_json_string(q, "id", ""), .value = all ? (double)right / all : 0, .color = 2};
-        snprintf(bars[n].note, sizeof bars[n].note, "%d of %d right", right, all);
+        snprintf(bars[n].note, sizeof bars[n].note, "%d of %d %s", right, all,
+                 named ? tt_mark_named : "right");
         n++;
     }
     snprintf(title, sizeof title, "Exercise %g: %.150s", c->exercises[column], tt_json_string(model, "title", ""));
@@ -349,20 +351,37 @@ static void noise(struct tt_text *t, const struct room *c)
 
 /* ---- the page ---- */
 
+/* Rows that are a folder: nobody wrote a name into its sheet. */
+static int nameless_rows(const struct room *c)
+{
+    int n = 0;
+    for (int row = 0; row < c->row_count; row++)
+        for (int column = 0; column < c->exercise_count; column++) {
+            if (c->rows[row][column] < 0) continue;
+            n += tt_class_nameless(c->results[c->rows[row][column]]);
+            break;
+        }
+    return n;
+}
+
 static void head(struct tt_text *t, const struct room *c, int refresh)
 {
     char now[40];
     time_t at = time(NULL);
     struct tm utc;
-    int solved = 0;
+    int solved = 0, folders = nameless_rows(c), learners = c->row_count - folders;
     for (int i = 0; i < c->n; i++) solved += is_true(c->results[i], "passed");
     strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&at, &utc));
     html_begin_with(t, "The class", tt_course_css, refresh);
     tt_text_puts(t, "<header><h1>The class</h1>\n<p class=\"lead\">");
     if (c->n)
-        tt_text_printf(t, "%d learner%s, %d exercise%s; %d of %d results are all right.", c->row_count,
-                       c->row_count == 1 ? "" : "s", c->exercise_count, c->exercise_count == 1 ? "" : "s", solved,
-                       c->n);
+        tt_text_printf(t, "%d learner%s, ", learners, learners == 1 ? "" : "s");
+    if (c->n && folders)
+        tt_text_printf(t, "%d folder%s whose sheet%s no learner, ", folders, folders == 1 ? "" : "s",
+                       folders == 1 ? " names" : "s name");
+    if (c->n)
+        tt_text_printf(t, "%d exercise%s; %d of %d results are all right.", c->exercise_count,
+                       c->exercise_count == 1 ? "" : "s", solved, c->n);
     else
         tt_text_puts(t, "No result can be shown yet.");
     tt_text_printf(t, "</p>\n<p class=\"note\">Written %s.", now);

@@ -102,7 +102,7 @@ static struct communication communication_of(const struct tt_json *row, double s
  * hides. */
 static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
 {
-    static const char *const series[] = {"the step without its communication", "exposed communication",
+    static const char *const series[] = {"the step less what is, or may be, exposed", "exposed communication",
                                          "communication: what of it is exposed is not known"};
     char labels[MOST_RANKS][64];
     const char *rows[MOST_RANKS];

@@ -59,6 +59,8 @@ const char *tt_exercise_meant(const struct tt_question *q, const char *word);
 
 /* number.c */
 
+/* "118.5 %" to how many times: right where the hundredth of it is, and else not known, as it may be meant otherwise. */
+bool tt_exercise_as_percent(const struct tt_question *q, const struct tt_mark *m, double right, double *out);
 /* Reads the number that was given, with or without its unit; where there is none, says in the mark why. */
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out);
 bool tt_exercise_near(const struct tt_question *q, double x, double right);
@@ -191,6 +193,7 @@ struct tt_figure {
     const double *rivals;       /* what the same formula gives of each other run, or NaN; NULL: of none */
     bool busy;                  /* of times of a busy machine */
     bool printed;               /* one of many in a table: it counts only as it is rounded there */
+    bool loss;                  /* of losses: "1.3 times" is no such figure */
 };
 
 /* matched.c */
@@ -225,6 +228,7 @@ struct tt_named {
     enum tt_fit fit;
     int words; /* of the sentence that say what it is */
     double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
+    double apart; /* the same without rounding */
     const struct tt_figure *f;
     char unknown[40]; /* another number with a unit that is no figure of the list; "": there is none */
     char given[40], against[160]; /* the number; the run or row that it is not of, or what its words say instead */
@@ -311,6 +315,10 @@ double tt_class_exercise(const struct tt_json *result);
 double tt_class_points(const struct tt_json *result);
 /* How many right answers tt exercise check --reveal has shown. */
 double tt_class_revealed(const struct tt_json *result);
+/* The sheet has no name of a learner: its folder stands for one. */
+bool tt_class_nameless(const struct tt_json *result);
+/* The mark of a sentence, which is never right. */
+bool tt_class_is_named(const struct tt_json *question);
 /* NULL where the result has no such question. */
 const struct tt_json *tt_class_question(const struct tt_json *result, const char *id);
 /* "+" right, "-" wrong, and so on; " " for NULL and for a mark that is not known. */

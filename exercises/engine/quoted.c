@@ -16,6 +16,7 @@ static const struct tt_unit {
     enum quantity of;
     double scale;
 } units[] = {{"s", TIME, 1},         {"seconds", TIME, 1},    {"ms", TIME, 1e-3},       {"us", TIME, 1e-6},
+             {"ns", TIME, 1e-9},
              {"\xc2\xb5s", TIME, 1e-6}, {"\xce\xbcs", TIME, 1e-6}, {"min", TIME, 60},   {"B", BYTES, 1},
              {"minutes", TIME, 60},
              {"bytes", BYTES, 1},    {"kB", BYTES, 1e3},      {"KiB", BYTES, 0x1p10},   {"MB", BYTES, 1e6},

@@ -32,7 +32,8 @@ static const char *of_busy(const struct tt_figure *f)
     bool change = f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
     return !f->busy ? ""
            : change ? "The machine was busy: how much of that is the machine's is not known. "
-                    : "The machine was busy: times of such a run, and what is computed from them, may be far off. ";
+                    : "The machine was busy, or the recorded steps were disturbed: such times, and what is computed "
+                      "from them, may be far off. ";
 }
 
 /* A figure of the run, and words beside it that say something else. */

@@ -40,6 +40,19 @@ static void trim(char *text)
     while (n && text[n - 1] == ' ') text[--n] = 0;
 }
 
+/* "~224", "about 224": a number is not exact anyway. */
+static void without_about(char *text)
+{
+    static const char *const words[] = {"~", "\xe2\x89\x88", "about ", "around ", "approximately ", "approx. ",
+                                        "circa ", "ca. "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        const char *number = text + n + strspn(text + n, " ");
+        if (!strncasecmp(text, words[i], n) && isdigit((unsigned char)number[*number == '-']))
+            memmove(text, number, strlen(number) + 1);
+    }
+}
+
 void tt_exercise_plain(const struct tt_question *q, struct tt_mark *m)
 {
     bool around = q->kind != TT_ASK_TEXT;
@@ -51,7 +64,9 @@ void tt_exercise_plain(const struct tt_question *q, struct tt_mark *m)
         m->given[n - 1] = 0;
         around = true;
     }
-    if (q->kind == TT_ASK_NUMBER || q->kind == TT_ASK_RANGE) point_for_comma(m->given);
+    if (q->kind != TT_ASK_NUMBER && q->kind != TT_ASK_RANGE) return;
+    without_about(m->given);
+    point_for_comma(m->given);
 }
 
 /* ---- the noun behind a number ---- */

@@ -143,7 +143,7 @@ static void busy_runs_show_no_gain(void)
               strstr(m.means, "The machine was busy: it shows neither gain nor loss"),
           "%s", m.means);
     CHECK(ask(&e, r, 2, "gate_throughput", "undecided", &m) == TT_MARK_RIGHT &&
-          strstr(m.means, "interval is 0.17 to 29.49. A gate that is left open"), "%s",
+          strstr(m.means, "interval is 0.17 to 29.45. A gate that is left open"), "%s",
           m.means);
     CHECK(ask(&e, r, 2, "gate_throughput", "holds", &m) == TT_MARK_WRONG && strstr(m.reason, "do not decide it"), "%s",
           m.reason);

@@ -228,7 +228,7 @@ static struct tt_json *with_times(double waited, double step, double copy, doubl
 static void evidence_is_no_scatter(void)
 {
     static const char copy[] = "the copy took 0.0058 ms, so the batches lie in pageable memory",
-                      other[] = "The phase other takes 320.1 ms", open[] = "less what a busy machine may have added",
+                      other[] = "The phase other takes 320.1 ms", open[] = "a busy machine may have added is taken off",
                       noise[] = "no time does that differs by less than 8.49 %";
     static const struct {
         double waited, step, copy, other;

@@ -69,7 +69,8 @@ static void evidence_is_in_the_curves(void)
                  {"the losses differ by 0.97 at most", true},
                  {"healthy ended at 2.71", false}, {"the loss rose to 3.77", true}, {"the loss was 2.8", false},
                  {"the loss was 3.76", true}, {"the loss was 3.75", false}, /* nearer to healthy's 3.74 */
-                 {"a loss of 3.74", false}};
+                 {"a loss of 3.74", false},
+                 {"The gap to the floor is 1.56", true}, {"The step is 1.56 times as long.", false}};
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 3.74, 1), *patient = sick(0, 4.1, 3.3, 1, 3.74, 1);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
@@ -93,6 +94,7 @@ static void evidence_is_in_the_curves(void)
         CHECK_OK(tt_exercise_judge(q, &given, &scope, &m));
         CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s", cases[i].sentence, m.reason);
     }
+    CHECK(!strstr(m.reason, "gap"), "1.56 times is no loss: %s", m.reason);
     CHECK_OK(tt_remove_tree(folder));
     tt_exercise_free(&e);
     tt_json_free(healthy);

@@ -64,10 +64,12 @@ static void tells_busy_runs(void)
                       begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}, \"efficiency\": "
                                 "{\"roofs_load\": 0.2, \"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
                       quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}, \"efficiency\": {\"roofs_load\": 0.2}}";
+    static const char recorded[] = "{\"run\": {\"waited\": 0.01, \"recorded_waited\": 0.5}, \"groups\": []}";
     struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
-                                     {.name = "late"}}, .run_count = 5};
+                                     {.name = "late"}, {.name = "shares"}}, .run_count = 6};
     struct tt_marked m = {.exercise = &e};
     struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(recorded, strlen(recorded), &m.runs[5].profile));
     CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[3].profile));
     CHECK_OK(tt_json_parse(begun, strlen(begun), &m.runs[4].profile));
     CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
@@ -78,11 +80,14 @@ static void tells_busy_runs(void)
     CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
     CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
           "a load that began with the run: %s", out.s);
+    CHECK(out.s && strstr(out.s, "its step may have taken up to 2.9 times as long as on a quiet one\n"), "%s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: shares: something disturbed the steps that were recorded: a share or a part "
+                                 "of a roof may be up to 4 times too large or too small"), "%s", out.s);
     CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs were measured on a busy machine and may be too low"),
           "%s", out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
-    for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);
+    for (int i = 0; i < 6; i++) tt_json_free(m.runs[i].profile);
 }
 
 /* Several ranks are not faster than one for each of them: the machine was. */

@@ -161,9 +161,26 @@ static void names_what_is_nearest(void)
     }
 }
 
+/* Three digits are a slip within half of the last one, and six a power of ten beside it to their own. */
+static void near_is_not_a_slip(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *full = yaml("- is: 83.94\n  says: with all of it\n");
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "100 * slow:step.seconds / 0.307", .unit = "%",
+                            .tolerance = 0.02, .slips = full}; /* 81.43 */
+    CHECK(judge(q, "84.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "with all"), "0.8 %% beside it: %s", m.reason);
+    CHECK(judge(q, "83.9", &m) == TT_MARK_WRONG && strstr(m.reason, "with all"), "%s", m.reason);
+    tt_yaml_free(full);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "slow:step.seconds / 0.1357", .tolerance = 0.03};
+    CHECK(judge(q, "181.419", &m) == TT_MARK_WRONG && !strstr(m.reason, "100 times"), "of 1.842: %s", m.reason);
+    CHECK(judge(q, "184.23", &m) == TT_MARK_WRONG && strstr(m.reason, "100 times too large"), "%s", m.reason);
+    CHECK(judge(q, "184", &m) == TT_MARK_WRONG && strstr(m.reason, "100 times too large"), "%s", m.reason);
+}
+
 int main(void)
 {
     open_runs();
+    TEST(near_is_not_a_slip);
     TEST(gives_reasons);
     TEST(names_slips_that_fit);
     TEST(small_differences_are_chance);

@@ -105,6 +105,47 @@ static void names_are_not_compared(void)
               others[i], m.reason);
 }
 
+/* A number is about what it is, in whatever unit of its kind; a quotient may be in percent where it is right so. */
+static void a_number_may_be_about(void)
+{
+    static const struct written times[] = {{"~250", TT_MARK_RIGHT}, {"~ 250 ms", TT_MARK_RIGHT},
+                                           {"about 250", TT_MARK_RIGHT}, {"\xe2\x89\x88 250", TT_MARK_RIGHT},
+                                           {"250000000 ns", TT_MARK_RIGHT}, {"about 2500", TT_MARK_WRONG},
+                                           {"about half", TT_MARK_UNKNOWN}, {"250 %", TT_MARK_UNKNOWN}};
+    static const struct written quotients[] = {{"250 %", TT_MARK_RIGHT}, {"249.9%", TT_MARK_RIGHT},
+                                               {"2.5", TT_MARK_RIGHT}, {"150 %", TT_MARK_UNKNOWN},
+                                               {"2.5 %", TT_MARK_UNKNOWN}};
+    static const struct written counts[] = {{"4000 %", TT_MARK_UNKNOWN}};
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1000 * step.seconds", .unit = "ms", .tolerance = 0.02};
+    struct tt_mark m;
+    ALL_ARE(q, times);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "slow:step.seconds / fast:step.seconds",
+                             .tolerance = 0.01};
+    ALL_ARE(q, quotients);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels"};
+    ALL_ARE(q, counts);
+    q = (struct tt_question){.kind = TT_ASK_INTERVAL, .at_least = "1", .at_most = "2"};
+    CHECK(judge(q, "~1.1 to about 1.3", &m) == TT_MARK_RIGHT, "%s", m.reason);
+}
+
+/* A tensor may be named without the end that all of them have. */
+static void a_weight_may_lack_its_end(void)
+{
+    static const char text[] = "{\"gradients\": [{\"name\": \"layers.2.w2.weight\", \"norm\": 0}, {\"name\": "
+                               "\"layers.2.w.weight\", \"norm\": 1}]}";
+    static const struct written names[] = {{"layers.2.w2", TT_MARK_RIGHT}, {"layers.2.w2.weight", TT_MARK_RIGHT},
+                                           {"layers.2.w", TT_MARK_WRONG}, {"w2", TT_MARK_UNKNOWN},
+                                           {"layers.2", TT_MARK_UNKNOWN}};
+    struct tt_json *j = NULL;
+    const struct tt_json *kept = runs[0].profile;
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    runs[0].profile = j;
+    struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "argmin(gradients.norm)"};
+    ALL_ARE(q, names);
+    runs[0].profile = kept;
+    tt_json_free(j);
+}
+
 int main(void)
 {
     open_runs();
@@ -113,6 +154,8 @@ int main(void)
     TEST(a_number_may_have_its_noun);
     TEST(a_choice_has_other_words);
     TEST(names_are_not_compared);
+    TEST(a_number_may_be_about);
+    TEST(a_weight_may_lack_its_end);
     close_runs();
     return test_end();
 }

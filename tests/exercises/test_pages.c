@@ -82,6 +82,29 @@ static void a_page_of_every_exercise(void)
     }
 }
 
+/* A sentence is named, never right, and a folder whose sheet has no name is no learner. */
+static void the_class_counts_what_it_says(void)
+{
+    static const char *const texts[] = {
+        "{\"exercise\": 1, \"learner\": \"Ada\", \"questions\": [{\"id\": \"why\", \"mark\": \"named\"}, {\"id\": "
+        "\"ms\", \"mark\": \"right\"}]}",
+        "{\"exercise\": 1, \"folder\": \"b/ex1\", \"learner\": \"\", \"questions\": [{\"id\": \"why\", \"mark\": "
+        "\"empty\"}, {\"id\": \"ms\", \"mark\": \"right\"}]}"};
+    struct tt_json *results[2];
+    struct tt_text out = {0};
+    for (int i = 0; i < 2; i++) results[i] = parsed(texts[i]);
+    tt_class_text(results, 2, &out);
+    CHECK(strstr(out.s, "named: 1 of 2") && strstr(out.s, "right: 2 of 2"), "%s", out.s);
+    CHECK(strstr(out.s, "1 of 2 sheets have no learner: their folders stand for one"), "%s", out.s);
+    tt_text_free(&out);
+    CHECK_OK(tt_class_page(results, 2, NULL, 0, in_folder("class.html")));
+    char *text = read_page(in_folder("class.html"));
+    CHECK(strstr(text, "1 learner, 1 folder whose sheet names no learner, 1 exercise; "), "%.1500s", text);
+    CHECK(strstr(text, "1 of 2 named") && strstr(text, "2 of 2 right"));
+    free(text);
+    for (int i = 0; i < 2; i++) tt_json_free(results[i]);
+}
+
 static void results_of_anybody(void)
 {
     static const char *const texts[] = {
@@ -159,7 +182,7 @@ static void noise_hides_no_communication(void)
           t.s);
     CHECK(!strstr(t.s, "late, 2 ranks (busy), exposed communication"), "%s", t.s);
     CHECK(strstr(t.s, "quiet, 2 ranks, exposed communication: 510"), "570 - 20 - 40: %s", t.s);
-    CHECK(strstr(t.s, "quiet, 2 ranks, the step without its communication: 2.90") &&
+    CHECK(strstr(t.s, "quiet, 2 ranks, the step less what is, or may be, exposed: 2.90") &&
               strstr(t.s, "as much more of the step is work"),
           "3473 - 570: %s", t.s);
     CHECK(strstr(t.s, "quiet, 2 ranks, communication: what of it is exposed is not known: 60"), "%s", t.s);
@@ -203,6 +226,7 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     TEST(a_page_of_every_exercise);
     TEST(results_of_anybody);
+    TEST(the_class_counts_what_it_says);
     TEST(runs_of_several_ranks);
     TEST(noise_hides_no_communication);
     TEST(bars_carry_their_noise);
