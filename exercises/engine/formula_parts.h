@@ -45,7 +45,8 @@ double tt_exercise_load(const struct tt_json *profile);
 double tt_exercise_waited(const struct tt_json *profile);
 
 /* noise.c: two errors of a run's mean step, as a part of it, and no less than runs differ by, which is all that counts
- * of a busy one; 1e9 where a single step was all. The same with what a busy machine makes of it; 1 or more decides nothing. */
+ * of a busy one; 1e9 where a single step was all. The same with what a busy machine makes of it; 1 or more decides
+ * nothing. */
 double tt_exercise_scatter(const struct tt_json *profile);
 double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_is_timed(const struct tt_json *profile); /* more than one step was measured */

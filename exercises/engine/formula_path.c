@@ -249,7 +249,7 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     snprintf(table, sizeof table, "%s", key);
     tt_status st = descend(p, &at, key);
     if (!st) st = follow(p, &at, key);
-    p->scope->busy |= !st && is_disturbed(run->profile, table, key);
+    if (!st && !p->scope->busy) p->scope->busy = is_disturbed(run->profile, table, key);
     if (!st) st = finish(p, &at, out);
     tt_formula_free(&at.list);
     return st;

@@ -146,7 +146,8 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
 bool tt_exercise_as_percent(const struct tt_question *q, const struct tt_mark *m, double right, double *out)
 {
     char *end, number[64];
-    if (q->unit || !(q->tolerance > 0) || !read_number(m->given, &end, out)) return false;
+    bool quotient = !q->unit && q->tolerance > 0 && fabs(right) < 100;
+    if (!quotient || !read_number(m->given, &end, out)) return false;
     snprintf(number, sizeof number, "%.*s", (int)(end - m->given), m->given);
     *out /= 100;
     return !strcmp(end + strspn(end, " "), "%") && (tt_exercise_near(q, *out, right) ||

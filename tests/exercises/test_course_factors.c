@@ -263,8 +263,8 @@ static void of_two_the_nearer_is_named(void)
 {
     struct tt_json *a = baseline_of(0.01, 0.01);
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
-    static const struct asked q[] = {{"analysis_first", "flash first, limit 1.1 times", TT_MARK_RIGHT,
-                                      "the limit of attention"}};
+    static const struct asked q[] = {
+        {"analysis_first", "flash first, limit 1.1 times", TT_MARK_RIGHT, "the limit of attention"}};
     ask_all("exercises/03-bottlenecks", r, 1, q, 1);
     tt_json_free(a);
 }
@@ -286,8 +286,40 @@ static void figures_have_the_digits_they_need(void)
     tt_json_free(a);
 }
 
+/* Four tiles, the first of 0.1 s: the kernel was timed in the recorded steps, and what lies beyond their factor is
+ * slower. */
+static void tiles_are_decided_beyond_the_factor(void)
+{
+    static const char *const names[] = {"tile_8x8", "tile_16x128", "tile_128x16", "tile_64x64"};
+    static const struct {
+        double waited, recorded, second;
+        bool open;
+    } cases[] = {{0.1, 0.1, 0.4, false}, {0.1, 0.1, 0.22, true}, {0.5, 0.5, 0.4, true}, {0.5, 0.01, 0.22, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct tt_json *tile[4];
+        struct tt_formula_run r[4];
+        const bool open = cases[k].open;
+        const struct asked q[] = {{"best_tile", "undecided", open ? TT_MARK_RIGHT : TT_MARK_WRONG, NULL},
+                                  {"best_tile", "8x8", open ? TT_MARK_WRONG : TT_MARK_RIGHT, NULL},
+                                  {"best_tile", "64x64", TT_MARK_WRONG, NULL}};
+        for (int i = 0; i < 4; i++) {
+            char text[300];
+            snprintf(text, sizeof text,
+                     "{\"run\": {\"backend\": \"cpu\", \"waited\": %g, \"recorded_waited\": %g, "
+                     "\"steps\": 3}, \"step\": {\"seconds\": 1, \"deviation\": 0.01}, "
+                     "\"operators\": [{\"name\": \"flash\", \"seconds\": %g}]}",
+                     cases[k].waited, cases[k].recorded, i ? cases[k].second : 0.1);
+            tile[i] = json(text);
+            r[i] = (struct tt_formula_run){.name = names[i], .profile = tile[i]};
+        }
+        ask_all("exercises/05-flash", r, 4, q, 3);
+        for (int i = 0; i < 4; i++) tt_json_free(tile[i]);
+    }
+}
+
 int main(void)
 {
+    TEST(tiles_are_decided_beyond_the_factor);
     TEST(of_two_the_nearer_is_named);
     TEST(figures_have_the_digits_they_need);
     TEST(a_factor_is_of_the_step_or_of_the_shares);
