@@ -89,7 +89,7 @@ static void say_shares(const struct tt_json *run, value *out)
     double slowed = tt_exercise_shares_slowed(run);
     out->kind = TT_FORMULA_WORD;
     if (slowed > 1)
-        snprintf(out->word, sizeof out->word, " %s: shares and roofs may be %.3g times too large or too small.",
+        snprintf(out->word, sizeof out->word, " %s: shares and roofs may be up to %.3g times too large or too small.",
                  tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recorded steps", slowed);
 }
 
