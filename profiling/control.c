@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/load.h"
+#include "profiling/disturbed.h"
 
 static const double least_share = 0.25; /* of either step */
 
@@ -79,7 +80,7 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
 {
     struct tt_control c = {.seconds = a->step.seconds, .seconds_there = b->step.seconds, .times = NAN};
     int n = 0;
-    if (!same_kernels(&a->run, &b->run)) return c;
+    if (!same_kernels(&a->run, &b->run) || tt_recorded_slowed(a) > 1 || tt_recorded_slowed(b) > 1) return c;
     struct ratio *ratios = calloc((size_t)a->operators_count + 1, sizeof *ratios);
     if (!ratios) return c;
     for (int i = 0; i < a->operators_count; i++) {

@@ -16,8 +16,8 @@ struct tt_control {
     bool all;      /* nothing differs but the build, the machine or the values */
 };
 
-/* There is none where the runs differ in what makes a kernel (device, library, precision), or nearly nothing is
- * alike. Whether both are of one build is not asked here. */
+/* There is none where the runs differ in what makes a kernel (device, library, precision), nearly nothing is alike, or
+ * recorded steps were disturbed, of which it is made. Whether both are of one build is not asked here. */
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
 
 #endif

@@ -8,8 +8,6 @@ struct tt_control tt_exercise_control(const struct tt_json *above, const struct 
 {
     struct tt_profile a, b = {0};
     struct tt_control c = {.times = NAN};
-    bool disturbed = fmax(tt_exercise_shares_slowed(above), tt_exercise_shares_slowed(below)) > 1;
-    if (disturbed) return c; /* it is made of shares */
     tt_status st = tt_profile_of_json(above, &a);
     if (!st) st = tt_profile_of_json(below, &b);
     if (!st) c = tt_control(&a, &b);

@@ -64,32 +64,17 @@ double tt_exercise_noise_of(const struct tt_json *profile)
 
 /* ---- the interval of a quotient ---- */
 
-/* Of a busy run the median alone: longer steps are what others took, and that is in what it may have been slowed by. */
-static int step_times(const struct tt_json *profile, double **out)
+static struct tt_speedup_side side_of(const struct tt_json *profile)
 {
+    struct tt_speedup_side side = {.seconds = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN),
+                                   .slowed = tt_exercise_slowed(profile), .backend = backend_of(profile)};
     const struct tt_json *samples = tt_json_get(profile, "samples");
-    int n = 0, most = 0;
+    int most = 0;
     for (const struct tt_json *s = samples ? samples->first : NULL; s; s = s->next) most++;
-    *out = calloc((size_t)most + 1, sizeof **out);
-    for (const struct tt_json *s = samples ? samples->first : NULL; s && *out; s = s->next)
-        if (tt_json_number(s, "seconds", NAN) > 0) (*out)[n++] = tt_json_number(s, "seconds", NAN);
-    if (n && tt_exercise_slowed(profile) > 1) {
-        (*out)[0] = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN);
-        n = 1;
-    }
-    return n;
-}
-
-/* As tt compare has it, of the times of single steps; false where these are not known. */
-static bool range_of_steps(const struct tt_json *above, const struct tt_json *below, struct tt_range *out)
-{
-    double *a, *b;
-    int na = step_times(above, &a), nb = step_times(below, &b);
-    *out = (struct tt_range){NAN, NAN, NAN};
-    if (a && b && na && nb) tt_status_free(tt_ratio_range(a, na, b, nb, out));
-    free(a);
-    free(b);
-    return isfinite(out->low) && isfinite(out->high);
+    side.steps = calloc((size_t)most + 1, sizeof *side.steps);
+    for (const struct tt_json *s = samples ? samples->first : NULL; s && side.steps; s = s->next)
+        if (tt_json_number(s, "seconds", NAN) > 0) side.steps[side.n++] = tt_json_number(s, "seconds", NAN);
+    return side;
 }
 
 static double quotient_of(const struct tt_json *above, const struct tt_json *below)
@@ -98,21 +83,32 @@ static double quotient_of(const struct tt_json *above, const struct tt_json *bel
     return seconds / tt_json_number(tt_json_get(below, "step"), "seconds", NAN);
 }
 
-/* As tt compare has it, of runs of one build. A busy machine makes a step longer, never shorter: the quotient may be
- * too large by what the run above was slowed, and too small by what the one below was. */
+/* Where single steps are not known: what those of such runs scatter by. */
+static void range_of_scatter(const struct tt_json *above, const struct tt_json *below,
+                             const struct tt_control *control, struct tt_range *out)
+{
+    double x = quotient_of(above, below);
+    double noise = fmin(hypot(tt_exercise_scatter(above), tt_exercise_scatter(below)), 0.99);
+    out->low = x * (1 - noise), out->high = x * (1 + noise);
+    tt_speedup_widen(out, x, control, true, backend_of(above), backend_of(below));
+    out->low /= tt_exercise_slowed(above), out->high *= tt_exercise_slowed(below);
+}
+
+/* As tt compare has it, of runs of one build. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
-    double x = quotient_of(above, below), longer = tt_exercise_slowed(above), shorter = tt_exercise_slowed(below);
+    double slowed = tt_exercise_slowed(above) * tt_exercise_slowed(below);
     struct tt_control control = tt_exercise_control(above, below);
-    struct tt_range range;
+    struct tt_range range = {NAN, NAN, NAN};
     *low = 0, *high = 1e9;
-    if (!isfinite(x * longer * shorter) || !tt_exercise_is_timed(above) || !tt_exercise_is_timed(below)) return false;
-    if (!range_of_steps(above, below, &range)) {
-        double noise = fmin(hypot(tt_exercise_scatter(above), tt_exercise_scatter(below)), 0.99);
-        range.low = x * (1 - noise), range.high = x * (1 + noise);
-    }
-    tt_speedup_widen(&range, x, &control, true, backend_of(above), backend_of(below));
-    *low = range.low / longer, *high = range.high * shorter;
+    if (!isfinite(quotient_of(above, below) * slowed)) return false;
+    if (!tt_exercise_is_timed(above) || !tt_exercise_is_timed(below)) return false;
+    struct tt_speedup_side a = side_of(above), b = side_of(below);
+    if (a.steps && b.steps && a.n && b.n) tt_status_free(tt_speedup_range(&a, &b, &control, true, &range));
+    free(a.steps);
+    free(b.steps);
+    if (!isfinite(range.low) || !isfinite(range.high)) range_of_scatter(above, below, &control, &range);
+    *low = range.low, *high = range.high;
     return true;
 }
 
@@ -222,8 +218,12 @@ enum reason { STEPS, PROGRAMS, MACHINE };
 static double scatter_between(const struct quotient *q)
 {
     double x = quotient_of(q->above, q->below);
-    struct tt_range range;
-    if (!range_of_steps(q->above, q->below, &range))
+    struct tt_range range = {NAN, NAN, NAN};
+    struct tt_speedup_side a = side_of(q->above), b = side_of(q->below);
+    if (a.steps && b.steps && a.n && b.n) tt_status_free(tt_ratio_range(a.steps, a.n, b.steps, b.n, &range));
+    free(a.steps);
+    free(b.steps);
+    if (!isfinite(range.low) || !isfinite(range.high))
         return hypot(tt_exercise_scatter(q->above), tt_exercise_scatter(q->below));
     return x > 1 ? 1 - range.low / x : range.high / x - 1;
 }

@@ -4,7 +4,7 @@
 
 #include "core/base/load.h"
 #include "exercises/engine/formula_parts.h"
-#include "profiling/report/advice.h"
+#include "profiling/disturbed.h"
 
 /* ranks.json has it beside the run, not in it. */
 double tt_exercise_load(const struct tt_json *profile)
