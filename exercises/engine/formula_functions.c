@@ -271,22 +271,19 @@ static tt_status span(struct tt_formula_parser *p, const char *name, const value
     return TT_OK;
 }
 
-/* sides(x, factor, 'above', 'below'): on which side of 1 x lies, where it may be that many times off: a word, or both
- * and undecided. */
+/* sides(low, high, 'above', 'below'): on which side of 1 that lies: a word, or both and undecided. */
 static tt_status sides(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
     if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
         args[3].kind != TT_FORMULA_WORD)
-        return tt_formula_error(p, "%s needs two numbers and two words: %s(share / 0.05, 2, 'first', 'later')", name,
-                                name);
-    double x = args[0].number, factor = fmax(1, args[1].number);
-    bool may_be_above = x * factor >= 1, may_be_below = x < factor;
+        return tt_formula_error(p, "%s needs two numbers and two words: %s(0.8, 1.2, 'first', 'later')", name, name);
+    bool above = args[0].number >= 1, below = args[1].number < 1;
     *out = args[2];
-    if (may_be_above && may_be_below && factor > 1)
+    if (!above && !below)
         snprintf(out->word, sizeof out->word, "%.40s|%.40s|undecided", args[2].word, args[3].word);
     else
-        snprintf(out->word, sizeof out->word, "%s", args[may_be_above ? 2 : 3].word);
+        snprintf(out->word, sizeof out->word, "%s", args[above ? 2 : 3].word);
     return TT_OK;
 }
 
@@ -305,7 +302,8 @@ static const struct function {
     {"losses_apart", 2, tt_formula_two_runs}, {"gradients_apart", 2, tt_formula_two_runs}, {"weighted", 2, weighted},
     {"span", 3, span}, {"over", 3, over}, {"sides", 4, sides}, {"slowed", 1, tt_formula_one_run},
     {"shares_slowed", 1, tt_formula_one_run}, {"shares_words", 1, tt_formula_one_run},
-    {"scatter", 1, tt_formula_one_run},
+    {"scatter", 1, tt_formula_one_run}, {"own", 2, tt_formula_share}, {"share_low", 2, tt_formula_share},
+    {"share_high", 2, tt_formula_share},
 };
 
 static const struct function *find(const char *name)

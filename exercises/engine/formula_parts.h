@@ -30,6 +30,8 @@ tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct 
                           struct tt_formula_value *out);
 
 /* formula_runs.c: the functions of one run and of two. */
+tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
+                           struct tt_formula_value *out);
 tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
                              struct tt_formula_value *out);
 tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
@@ -39,6 +41,8 @@ tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, con
  * of which its shares, roofs and bounds are; 1 where it was not busy. */
 double tt_exercise_slowed(const struct tt_json *profile);
 double tt_exercise_shares_slowed(const struct tt_json *profile);
+/* What at least was its own of that share of the recorded time. */
+double tt_exercise_own(const struct tt_json *profile, double share);
 bool tt_exercise_shares_busy(const struct tt_json *profile); /* by what the recorded steps waited */
 bool tt_exercise_was_busy(const struct tt_json *profile);
 double tt_exercise_load(const struct tt_json *profile);

@@ -89,8 +89,28 @@ static void say_shares(const struct tt_json *run, value *out)
     double slowed = tt_exercise_shares_slowed(run);
     out->kind = TT_FORMULA_WORD;
     if (slowed > 1)
-        snprintf(out->word, sizeof out->word, " %s: shares and roofs may be up to %.3g times too large or too small.",
-                 tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recorded steps", slowed);
+        snprintf(out->word, sizeof out->word,
+                 " %s: operations may have taken %.3g times as long as alone, short ones more.",
+                 tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recording", slowed);
+}
+
+/* own(share, 'a'): what at least is left of a share of the recorded time of that run without what slowed it.
+ * share_low(share, 'a'), share_high(share, 'a'): what part of the step it then is, if the rest was not slowed, and if
+ * only the rest was. */
+tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *run;
+    char error[100];
+    snprintf(error, sizeof error, "%s needs a share and a run: %s(0.3, 'baseline')", name, name);
+    if (args[0].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_NUMBER) return tt_formula_error(p, "%s", error);
+    TT_TRY(named_run(p, &args[1], error, &run));
+    if (!run) return TT_OK;
+    double x = args[0].number, own = tt_exercise_own(run, x), rest = tt_exercise_own(run, fmax(0, 1 - x));
+    *out = tt_formula_number(!strcmp(name, "own")         ? own
+                             : !strcmp(name, "share_low") ? (x < 1 ? own / (own + 1 - x) : x)
+                                                          : (x > 0 && x < 1 ? x / (x + rest) : x));
+    return TT_OK;
 }
 
 /* slowed('a'), shares_slowed('a'): how many times as long as on a quiet machine the step, and the recorded operations,

@@ -156,7 +156,8 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     else
         tt_text_puts(out, "something disturbed the steps that were recorded");
     if (shares > 1)
-        tt_text_printf(out, "%s a share or a part of a roof may be up to %.2g times too large or too small",
+        tt_text_printf(out, "%s operations may have taken %.2g times as long as alone, short ones more: shares and "
+                       "roofs are off",
                        busy[0] ? ", and" : ":", shares);
     tt_text_puts(out, "\n");
 }

@@ -125,7 +125,8 @@ void tt_busy_remark(const struct tt_profile *p, char out[400])
     else if (recorded[0])
         snprintf(out, 400,
                  "Shares, roof %%, bounds and the times of groups and operators are of disturbed steps: %s. "
-                 "They may be off, the times by up to %.2g times. Measure again when the machine is quiet. "
+                 "They may be off, the times by up to %.2g times, short ones more. Measure again when the machine is "
+                 "quiet. "
                  "The step, tokens/s and MFU are of other steps and not affected.",
                  recorded, tt_recorded_slowed(p));
 }
@@ -137,7 +138,7 @@ void tt_rows_remark(const struct tt_profile *p, char out[400])
     out[0] = 0;
     if (recorded[0])
         snprintf(out, 400, "These are of disturbed steps: %s. Shares may be off, and times up to %.2g times too long, "
-                 "so that roof %% may be too low.",
+                 "short ones more, so that roof %% may be too low.",
                  recorded, tt_recorded_slowed(p));
 }
 

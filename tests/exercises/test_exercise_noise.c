@@ -81,8 +81,9 @@ static void tells_busy_runs(void)
     CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
           "a load that began with the run: %s", out.s);
     CHECK(out.s && strstr(out.s, "its step may have taken up to 2.9 times as long as on a quiet one\n"), "%s", out.s);
-    CHECK(out.s && strstr(out.s, "noise: shares: something disturbed the steps that were recorded: a share or a part "
-                                 "of a roof may be up to 4 times too large or too small"), "%s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: shares: something disturbed the steps that were recorded: operations may "
+                                 "have taken 4 times as long as alone, short ones more: shares and roofs are off"),
+          "%s", out.s);
     CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs were measured on a busy machine and may be too low"),
           "%s", out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);

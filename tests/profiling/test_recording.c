@@ -87,7 +87,8 @@ static void says_which_figures_are_disturbed(void)
     tt_busy_remark(&p, words);
     tt_headline(&p, line);
     CHECK(strstr(words, "are of disturbed steps: the recorded steps took 54 % more time than the others. They may be "
-                        "off, the times by up to 1.5 times.") && strstr(words, "MFU are of other steps"), "%s", words);
+                        "off, the times by up to 1.5 times, short ones more.") &&
+          strstr(words, "MFU are of other steps"), "%s", words);
     CHECK(strstr(line, "(shares of disturbed steps)."), "%s", line);
     tt_rows_remark(&p, words);
     CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 1.5 times too long"), "%s", words);
