@@ -132,10 +132,12 @@ static bool excludes(const struct tt_named *h, const struct tt_named *named)
     return h->f && named->f && (contradicts(h, named) || is_anothers(h, named));
 }
 
-/* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance. */
+/* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance, unless the
+ * sentence names the row and the number has all of its digits. */
 static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
 {
-    bool alike = h->f->unit == best->f->unit && h->f->printed == best->f->printed;
+    bool is_row = h->words > 1 && h->off == 0 && best->off > 0 && tt_exercise_digits(h->given) > 2;
+    bool alike = h->f->unit == best->f->unit && (is_row || h->f->printed == best->f->printed);
     return alike && (h->off < best->off - 1e-9 || (h->off <= best->off && h->apart < best->apart - 1e-9));
 }
 

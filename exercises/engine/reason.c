@@ -274,6 +274,20 @@ static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope 
     return TT_OK;
 }
 
+/* The same of what stands before the arrow of a target. */
+static tt_status before_is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_mark before = *m;
+    before.given[strspn(before.given, "+-.0123456789")] = 0;
+    before.number = strtod(before.given, NULL);
+    TT_TRY(tt_exercise_formula(q, q->answer, scope, &before.value));
+    TT_TRY(is_a_slip(q, scope, &before));
+    if (before.kind == TT_MARK_RIGHT) return TT_OK;
+    memcpy(before.given, m->given, sizeof before.given);
+    *m = before;
+    return TT_OK;
+}
+
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     const char *lacking = scope->lacking; /* an explanation may need more runs than the answer */
@@ -281,6 +295,8 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     tt_status st = TT_OK;
     if (m->kind == TT_MARK_RIGHT && q->kind == TT_ASK_NUMBER)
         st = tt_context(is_a_slip(q, scope, m), "line %d, question %s, slips", q->line, q->id);
+    if (m->kind == TT_MARK_RIGHT && q->kind == TT_ASK_TARGET)
+        st = tt_context(before_is_a_slip(q, scope, m), "line %d, question %s, slips", q->line, q->id);
     if (!st && m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
     if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
     if (!st && m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);

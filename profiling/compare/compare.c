@@ -203,7 +203,12 @@ static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, 
                        "%s: no interval, since the times of single steps are not known of it and %s: the speed-up may "
                        "be noise\n",
                        r->label, base->label);
-    else if (one || r->range.confidence < TT_GATE_CONFIDENCE)
+    else if (one)
+        tt_text_printf(&c->warnings,
+                       "%s: a single step was timed of it or of %s, so that nobody knows how often such an interval "
+                       "holds the true speed-up; time three or more of each\n",
+                       r->label, base->label);
+    else if (r->range.confidence < TT_GATE_CONFIDENCE)
         tt_text_printf(&c->warnings,
                        "%s: few steps were timed, so that the interval holds the true speed-up in only %.0f %% of such "
                        "comparisons; time three or more of each\n",

@@ -80,7 +80,7 @@ static void shares_of_a_busy_run_decide_nothing(void)
     CHECK(ask(&e, r, 1, "bottlenecks", "fragmentation, projections, feed_forward, attention, norms, launches", &m) ==
           TT_MARK_WRONG, "memory is no time");
     static const char *const limits[][2] = {{"phase_1", "1.1 to 3"}, {"phase_2", "1.1 to 4"}, {"phase_3", "1.1 to 4"},
-                                            {"target_tokens", "676 -> 4400"}, {"target_mfu", "19.2 -> 90"}};
+                                            {"target_tokens", "676 -> 3500"}, {"target_mfu", "19.2 -> 90"}};
     for (int i = 0; i < 5; i++)
         CHECK(ask(&e, two, 2, limits[i][0], limits[i][1], &m) == TT_MARK_RIGHT, "%s: %s, %s", limits[i][0], m.reason,
               m.right);
