@@ -27,18 +27,22 @@ double tt_exercise_slowed(const struct tt_json *profile)
     return tt_slowed(tt_exercise_load(profile), tt_exercise_waited(profile));
 }
 
+/* In the recorded steps; an old profile knows only of the others. */
+static double recorded_waited(const struct tt_json *profile)
+{
+    return tt_json_number(tt_json_get(profile, "run"), "recorded_waited", tt_exercise_waited(profile));
+}
+
 bool tt_exercise_shares_busy(const struct tt_json *profile)
 {
-    double waited = tt_json_number(tt_json_get(profile, "run"), "recorded_waited", tt_exercise_waited(profile));
-    return tt_was_busy(tt_exercise_load(profile), waited);
+    return tt_was_busy(tt_exercise_load(profile), recorded_waited(profile));
 }
 
 double tt_exercise_shares_slowed(const struct tt_json *profile)
 {
     struct tt_profile p;
     tt_status st = tt_profile_of_json(profile, &p);
-    double waited = tt_json_number(tt_json_get(profile, "run"), "recorded_waited", tt_exercise_waited(profile));
-    double slowed = st ? tt_slowed(tt_exercise_load(profile), waited) : tt_recorded_slowed(&p);
+    double slowed = st ? tt_slowed(tt_exercise_load(profile), recorded_waited(profile)) : tt_recorded_slowed(&p);
     tt_status_free(st); /* not a whole profile: what it waited is all that is known */
     tt_profile_free(&p);
     return slowed;

@@ -126,8 +126,7 @@ void tt_busy_remark(const struct tt_profile *p, char out[400])
         snprintf(out, 400,
                  "Shares, roof %%, bounds and the times of groups and operators are of disturbed steps: %s. "
                  "They may be off, the times by up to %.2g times, short ones more. Measure again when the machine is "
-                 "quiet. "
-                 "The step, tokens/s and MFU are of other steps and not affected.",
+                 "quiet. The step, tokens/s and MFU are of other steps and not affected.",
                  recorded, tt_recorded_slowed(p));
 }
 
