@@ -22,8 +22,8 @@ const char *tt_roof_above(bool doubtful, double compute, double memory);
 
 /* "compute" or "memory": the roof that the work comes nearer to. "latency": it stays below a fifth of either, also
  * alone on the machine, so that neither is what it waits for. "uncertain": doubtful roofs could change which of the two
- * it is, or it stays below a fifth by more than waiting explains, and by no more than others can be blamed for. "":
- * there is no telling. */
+ * it is, or it stays below a fifth by more than waiting explains, and by no more than others can be blamed for: brief
+ * work may hold a whole turn of theirs. "": there is no telling. */
 const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds);
 
 #endif

@@ -79,7 +79,15 @@ bool tt_was_busy(double load, double waited) { return isnan(waited) ? tt_is_busy
 double tt_slowed(double load, double waited)
 {
     if (!tt_was_busy(load, waited)) return 1;
-    return isnan(waited) ? 2 * (1 + load) : waited < 1 ? 2 / (1 - waited) : (double)INFINITY;
+    double longer = isnan(waited) ? 1 + load : 1 / fmax(1 - waited, 0); /* a single thread, by waiting alone */
+    return 2 * longer * longer;
+}
+
+double tt_alone(double seconds, double slowed)
+{
+    const double turn = 0.004, brief = 0.05; /* seconds: Linux gives 3 or 4 ms at a time */
+    if (!(slowed > 1)) return seconds;
+    return fmax(0, seconds / slowed - (seconds < brief ? turn : 0));
 }
 
 void tt_was_busy_words(double load, double waited, char out[100])

@@ -36,8 +36,14 @@ double tt_waited_since(const struct tt_turns *before);
 bool tt_was_busy(double load, double waited);
 void tt_was_busy_words(double load, double waited, char out[100]);
 
-/* How many times as long as on a quiet machine what was timed may have taken: 1 if it was not busy. Others do not only
- * have the processors, they share caches and memory too, so twice what waiting explains is allowed for. */
+/* How many times as long as on a quiet machine what was timed may have taken: 1 if it was not busy. A thread that waits
+ * for a processor keeps those waiting that work on the same operation, and they use up their own turns by that; others
+ * share caches and memory too. So 2 / (1 - waited)^2 is allowed for: beside two busy programs on two cores, where
+ * threads waited half of their time, steps took 2 to 7.6 times as long. */
 double tt_slowed(double load, double waited);
+
+/* The least that something may have taken alone which took so long and may have been slowed by that factor: others make
+ * it longer, never shorter, and what is brief by a turn of theirs, which may be longer than it is itself. */
+double tt_alone(double seconds, double slowed);
 
 #endif

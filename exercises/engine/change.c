@@ -117,6 +117,7 @@ static bool is_opposite(const struct said *s, char word[24])
 {
     bool longer = s->f->change == TT_CHANGE_LONGER, more = s->f->change == TT_CHANGE_MORE;
     bool up = (s->f->value > (s->f->times ? 1 : 0)) != s->other; /* from the side of the run that it speaks of */
+    if (s->negated && s->f->open) return false; /* neither faster nor slower */
     if (s->negated) up = !up;
     if (is_of_time(s->f)) return denies_time(s, up == longer, word);
     return denies(&s->way, up == more ? DOWN : UP, up == more ? UP : DOWN, word);

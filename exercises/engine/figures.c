@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 
 enum { NAMES = 64, TABLE = 1 << 20 };
@@ -100,6 +101,21 @@ static void read_change(const char *text, struct tt_figure *f)
     f->than = than ? than + 6 : NULL;
 }
 
+/* The interval of the two runs that it is of holds 1. */
+static bool is_open(const struct tt_figure *f, const struct tt_formula_scope *scope)
+{
+    const struct tt_json *of[2] = {NULL, NULL};
+    int n = 0;
+    double low, high;
+    if (f->change != TT_CHANGE_LONGER && f->change != TT_CHANGE_FASTER) return false;
+    for (int i = 0; i < scope->count; i++) {
+        if (!(f->runs >> i & 1)) continue;
+        if (n < 2) of[n] = scope->runs[i].profile;
+        n++;
+    }
+    return n == 2 && of[0] && of[1] && tt_exercise_range(of[0], of[1], &low, &high) && low <= 1 && high >= 1;
+}
+
 static const char *text_of(const struct tt_yaml *y, const char *key)
 {
     const struct tt_yaml *found = y->kind == TT_YAML_MAP ? tt_yaml_get(y, key) : NULL;
@@ -135,6 +151,7 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     read_change(text_of(y, "change"), &f);
     row_of(formula, f.row);
     f.runs = tt_exercise_named_runs(f.name, scope);
+    f.open = is_open(&f, scope);
     scope->busy = false;
     TT_TRY(tt_formula(formula, scope, v));
     f.busy = scope->busy;

@@ -151,7 +151,7 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     if (!busy[0] && !(shares > 1)) return;
     tt_text_printf(out, "noise: %s: ", name);
     if (busy[0])
-        tt_text_printf(out, "when it was measured, %s; its step may have taken up to %.2g times as long as on a "
+        tt_text_printf(out, "when it was measured, %s; its step may have taken %.2g times as long as on a "
                             "quiet one", busy, step);
     else
         tt_text_puts(out, "something disturbed the steps that were recorded");
@@ -237,27 +237,8 @@ static enum reason reason_of(const struct quotient *q)
     return drift > fmax(steps, differ) ? MACHINE : steps > differ ? STEPS : PROGRAMS;
 }
 
-/* Of quiet runs; the one of the largest noise is left in `worst`. */
-static double scattered_quotients(const struct tt_marked *m, struct quotient *worst, int *n, struct tt_text *out)
+static void say_reason(enum reason why, const struct quotient *q, struct tt_text *out)
 {
-    double most = 0;
-    for (int i = 0; i < m->exercise->question_count; i++) {
-        struct quotient q;
-        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
-        bool plain = right && !is_busy(&q) && !tt_exercise_control(q.above, q.below).moved; /* else it is said above */
-        double noise = plain ? noise_of(&q) : 0;
-        if (!(noise > 0)) continue;
-        tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);
-        if (noise <= most) continue;
-        most = noise;
-        *worst = q;
-    }
-    return most;
-}
-
-static void say_reason(const struct quotient *q, struct tt_text *out)
-{
-    enum reason why = reason_of(q);
     if (why == MACHINE)
         tt_text_puts(out, "the operators that both runs have alike changed too, so that the machine was not the same "
                           "in both, or the change affects them. Measure each of them several times\n");
@@ -269,20 +250,37 @@ static void say_reason(const struct quotient *q, struct tt_text *out)
         tt_text_puts(out, "your steps vary. Measure with STEPS=30 on a machine of your own\n");
 }
 
+/* Of quiet runs, those whose interval holds 1 for that reason. */
+static void scattered_quotients(const struct tt_marked *m, enum reason why, struct tt_text *out)
+{
+    struct quotient last = {0};
+    double most = 0;
+    int n = 0;
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        struct quotient q;
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
+        bool plain = right && !is_busy(&q) && !tt_exercise_control(q.above, q.below).moved; /* else it is said above */
+        double noise = plain ? noise_of(&q) : 0;
+        if (!(noise > 0) || reason_of(&q) != why) continue;
+        tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
+        most = fmax(most, noise);
+        last = q;
+    }
+    if (!n) return;
+    tt_text_printf(out, ": a quotient of two runs may be off by %s%.1f %% towards 1 here, and %s closer to 1 than "
+                        "that. %s neither gain nor loss: ",
+                   n > 1 ? "up to " : "", 100 * most, n > 1 ? "these are" : "this is",
+                   n > 1 ? "The answers are right, but show" : "The answer is right, but shows");
+    say_reason(why, &last, out);
+}
+
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
-    struct quotient worst = {0};
-    int n = 0;
     for (int i = 0; i < m->exercise->run_count; i++)
         if (m->runs[i].profile) disturbed_run(m->exercise->runs[i].name, m->runs[i].profile, out);
     doubtful_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);
     moved_controls(m, out);
-    double most = scattered_quotients(m, &worst, &n, out);
-    if (!n) return;
-    tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% towards 1 here, and %s closer to 1 than that. "
-                        "The answer is right, but shows neither gain nor loss: ", 100 * most,
-                   n > 1 ? "these are" : "this is");
-    say_reason(&worst, out);
+    for (int why = STEPS; why <= MACHINE; why++) scattered_quotients(m, (enum reason)why, out);
 }

@@ -184,6 +184,7 @@ struct tt_figure {
     enum tt_change change;
     bool times;                 /* it is a quotient: 1 is no change */
     const char *than;           /* the run that it is changed from; NULL: not known */
+    bool open;                  /* of times that lie so near that neither is the longer one */
     const struct tt_yaml *with; /* words that have to stand beside a word or a bare digit ("a|b": either); NULL: none */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */

@@ -47,7 +47,7 @@ static tt_status fill_in(const char *text, struct tt_formula_scope *scope, const
         tt_text_add(out, text, n);
         text += n;
         if (!*text) break;
-        char formula[600];
+        char formula[1200];
         snprintf(formula, sizeof formula, "%.*s", (int)(end ? end - 1 : 0), text + 1);
         if (!strcmp(formula, "given"))
             tt_text_puts(out, m->given);
@@ -94,12 +94,20 @@ static double off_by(const struct tt_question *q, const struct tt_mark *m, doubl
     return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
 }
 
-/* The same of a figure that belongs elsewhere. That is copied, or computed from what was rounded: it has to be nearer
- * than a mistake of this question, since among many figures one is near by chance. */
+/* One in the last place that was written. */
+static double last_place(const struct tt_mark *m)
+{
+    int digits = tt_exercise_digits(m->given);
+    return digits && m->number != 0 ? pow(10, floor(log10(fabs(m->number))) + 1 - digits) : 0;
+}
+
+/* The same of a figure that belongs elsewhere. That is copied, to its digits or with the rest cut off: it has to be
+ * nearer than a mistake of this question, since among many figures one is near by chance. */
 static double off_figure(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     double off = is_number(q, m, x) ? off_by(q, m, x) : INFINITY;
-    return off <= 0.002 ? off : INFINITY;
+    bool copied = tt_exercise_digits(m->given) < 4 ? off <= 0.002 : fabs(m->number - x) < last_place(m);
+    return copied ? off : INFINITY;
 }
 
 /* A mistake that the question itself knows, or another run: it was found that far off. */
@@ -256,6 +264,14 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
     return TT_OK;
 }
 
+/* A number of so many digits that it is no figure by chance, and not that of the answer. */
+static bool is_beside(const struct tt_mark *m)
+{
+    int digits = tt_exercise_digits(m->given);
+    return digits > 3 && fabs(m->number - m->value) > (digits > 4 ? 0.002 : 0.01) * fabs(m->value) &&
+           !tt_exercise_rounded(m->given, m->number, m->value);
+}
+
 /* Within the tolerance, but to its digits what a mistake gives, and not what is right. The two have to be apart by more
  * than figures that were rounded on the way are. */
 static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -268,9 +284,7 @@ static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope 
         if (number && is_rounded(q, m, v.number)) say_known(m, tt_yaml_get(y, "says")->text, 0);
         tt_formula_free(&v);
     }
-    int digits = tt_exercise_digits(m->given); /* five are no figure of another run by chance */
-    bool beside = fabs(m->number - m->value) > (digits > 4 ? 0.002 : 0.01) * fabs(m->value);
-    if (m->kind == TT_MARK_RIGHT && beside && digits > 3) find_other_run(q, scope, m, 1e-9);
+    if (m->kind == TT_MARK_RIGHT && is_beside(m)) find_other_run(q, scope, m, 1e-9);
     return TT_OK;
 }
 
@@ -342,9 +356,33 @@ static bool is_answer_to(const struct tt_marked *m, int i, int j)
     return isfinite(off) && !chance && !a->known && !(a->named && a->off <= off);
 }
 
+/* Within the tolerance, but beside what is right, and to its digits the answer to that question. */
+static bool is_rather(const struct tt_marked *m, int i, int j)
+{
+    const struct tt_question *q = &m->exercise->questions[i], *other = &m->exercise->questions[j];
+    const struct tt_mark *a = &m->marks[i];
+    bool numbers = q->kind == TT_ASK_NUMBER && other->kind == TT_ASK_NUMBER && same_unit(q, other);
+    return numbers && is_beside(a) && isfinite(m->marks[j].value) &&
+           tt_exercise_rounded(a->given, a->number, m->marks[j].value) && !is_small_whole(a->number, 100);
+}
+
+static void find_rather(struct tt_marked *m)
+{
+    const struct tt_exercise *e = m->exercise;
+    for (int i = 0; i < e->question_count; i++)
+        for (int j = 0; j < e->question_count && m->marks[i].kind == TT_MARK_RIGHT; j++)
+            if (i != j && is_rather(m, i, j)) {
+                char reason[200];
+                snprintf(reason, sizeof reason, "that is the answer to %.60s", e->questions[j].id);
+                tt_exercise_because(&m->marks[i], TT_MARK_WRONG, reason);
+                m->marks[i].means[0] = 0;
+            }
+}
+
 void tt_exercise_swapped(struct tt_marked *m)
 {
     const struct tt_exercise *e = m->exercise;
+    find_rather(m);
     for (int i = 0; i < e->question_count; i++)
         for (int j = 0; j < e->question_count && m->marks[i].kind == TT_MARK_WRONG; j++) {
             struct tt_mark *mark = &m->marks[i];

@@ -48,14 +48,8 @@ double tt_exercise_shares_slowed(const struct tt_json *profile)
     return slowed;
 }
 
-/* Others make an operation longer, never shorter: all of it by the factor, and what is short by a turn of theirs, which
- * may be longer than it is itself. */
 double tt_exercise_own(const struct tt_json *profile, double share)
 {
-    const double turn = 0.004; /* seconds: Linux gives 3 or 4 at a time */
-    double slowed = tt_exercise_shares_slowed(profile);
     double step = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN);
-    if (!(slowed > 1)) return share;
-    bool brief = share * step < 5 * turn;
-    return fmax(0, share / slowed - (brief ? turn / step : 0));
+    return tt_alone(share * step, tt_exercise_shares_slowed(profile)) / step;
 }

@@ -135,7 +135,7 @@ static void unsteady_steps(void)
     expect(&d, TT_ADVICE, "threads waited 20 % of their time", "quiet");
 }
 
-/* Half the machine, or less: what a step takes alone is not known, but for a factor. */
+/* Seven tenths of the machine, or less: what a step takes alone is not known, but for a factor. */
 static void busy_machines_decide_little(void)
 {
     struct tt_config c;
@@ -143,11 +143,11 @@ static void busy_machines_decide_little(void)
     struct tt_timing t = {.median = 0.1 / 1.12, .waited = 0.01};
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast") && !strstr(d.findings[0].what, "busy"));
-    d.count = 0, t.waited = 0.5; /* which made it slower alone */
+    d.count = 0, t.waited = 0.2929; /* which made it slower alone */
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast or more (busy machine)"), "%s",
           d.findings[0].what);
-    d.count = 0, d.step.waited = 0.5;
+    d.count = 0, d.step.waited = 0.2929;
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 0, "%s", d.findings[0].what);
     t.median = 0.1 / 6;
@@ -156,7 +156,7 @@ static void busy_machines_decide_little(void)
           d.findings[0].what);
     d.data_seconds = 0.06; /* which a quiet machine may gather in a quarter of the time */
     d.validation_time = 5, d.total_time = 15;
-    expect(&d, TT_ADVICE, "threads waited 50 %", "quiet");
+    expect(&d, TT_ADVICE, "threads waited 29 %", "quiet");
     d.data_seconds = 0.3;
     CHECK_OK(tt_diagnose_judge_speed(&d));
     const char *data = d.findings[1].what;
@@ -174,13 +174,13 @@ static void busy_machines_hide_the_sweet_spot(void)
     d.row_count = 3, d.step = d.rows[0].t;
     tt_diagnose_sweet_spot(&d);
     CHECK(d.sweet == 2, "quiet: %d", d.sweet);
-    d.rows[1].t.waited = 0.7;
+    d.rows[1].t.waited = 0.45;
     tt_diagnose_sweet_spot(&d);
     CHECK(d.sweet == -1, "16 may be as fast: %d", d.sweet);
-    d.rows[1].t.waited = 0, d.rows[2].t.waited = 0.7;
+    d.rows[1].t.waited = 0, d.rows[2].t.waited = 0.45;
     tt_diagnose_sweet_spot(&d);
     CHECK(d.sweet == 2, "32 can only be faster: %d", d.sweet);
-    for (int i = 0; i < 3; i++) d.rows[i].t.waited = 0.7;
+    for (int i = 0; i < 3; i++) d.rows[i].t.waited = 0.45;
     d.rows[2].t.tokens_per_second = 7390;
     tt_diagnose_sweet_spot(&d);
     CHECK(d.sweet == 2, "11 times are more than others explain: %d", d.sweet);

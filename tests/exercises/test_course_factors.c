@@ -63,13 +63,14 @@ static struct tt_formula_value eval_of(const char *text, struct tt_formula_run *
 
 static void a_factor_is_of_the_step_or_of_the_shares(void)
 {
-    struct tt_json *steps = baseline_of(0.5, 0.01), *shares = baseline_of(0.01, 0.5), *fused = fused_of(0.024);
+    struct tt_json *steps = baseline_of(0.292893, 0.01), *shares = baseline_of(0.01, 0.292893),
+                   *fused = fused_of(0.024);
     struct tt_formula_run r[] = {{.name = "a", .profile = steps},
                                  {.name = "b", .profile = shares},
                                  {.name = "c", .profile = fused},
                                  {.name = "gone"}};
-    CHECK(eval_of("slowed('a')", r, 4).number == 4 && eval_of("shares_slowed('a')", r, 4).number == 1);
-    CHECK(eval_of("slowed('b')", r, 4).number == 1 && eval_of("shares_slowed('b')", r, 4).number == 4);
+    CHECK(fabs(eval_of("slowed('a')", r, 4).number - 4) < 1e-4 && eval_of("shares_slowed('a')", r, 4).number == 1);
+    CHECK(eval_of("slowed('b')", r, 4).number == 1 && fabs(eval_of("shares_slowed('b')", r, 4).number - 4) < 1e-4);
     CHECK(eval_of("slowed('gone')", r, 4).kind == TT_FORMULA_MISSING);
     CHECK(!eval_of("shares_words('a')", r, 4).word[0] &&
           strstr(eval_of("shares_words('b')", r, 4).word, "may have taken 4 times as long"));
@@ -83,17 +84,19 @@ static void a_factor_is_of_the_step_or_of_the_shares(void)
     for (int i = 0; i < 3; i++) tt_json_free((struct tt_json *)r[i].profile);
 }
 
-/* A step of 224 ms whose recorded operations took four times as long at most: 12 % of it were 3 % alone, and what is
+/* A step of 224 ms whose recorded operations took four times as long at most: 24 % of it were 6 % alone, and what is
  * short could be a turn of others. */
 static void a_share_keeps_what_is_its_own(void)
 {
-    struct tt_json *quiet = baseline_of(0.01, 0.01), *shares = baseline_of(0.01, 0.5);
+    struct tt_json *quiet = baseline_of(0.01, 0.01), *shares = baseline_of(0.01, 0.292893);
     struct tt_formula_run r[] = {{.name = "a", .profile = quiet}, {.name = "b", .profile = shares}, {.name = "gone"}};
     CHECK(eval_of("own(0.12, 'a')", r, 3).number == 0.12 && eval_of("share_low(0.12, 'a')", r, 3).number == 0.12 &&
           fabs(eval_of("share_high(0.12, 'a')", r, 3).number - 0.12) < 1e-9, "not slowed");
-    CHECK(fabs(eval_of("own(0.12, 'b')", r, 3).number - 0.03) < 1e-9 && eval_of("own(0.01, 'b')", r, 3).number == 0);
-    CHECK(fabs(eval_of("share_low(0.12, 'b')", r, 3).number - 0.03 / 0.91) < 1e-9);
-    CHECK(fabs(eval_of("share_high(0.12, 'b')", r, 3).number - 0.12 / 0.34) < 1e-9);
+    CHECK(fabs(eval_of("own(0.24, 'b')", r, 3).number - 0.06) < 1e-5 && eval_of("own(0.01, 'b')", r, 3).number == 0);
+    double brief = eval_of("own(0.12, 'b')", r, 3).number;
+    CHECK(brief > 0.012 && brief < 0.0125, "27 ms, of which 4 may be a turn of others: %g", brief);
+    CHECK(fabs(eval_of("share_low(0.24, 'b')", r, 3).number - 0.06 / 0.82) < 1e-5);
+    CHECK(fabs(eval_of("share_high(0.24, 'b')", r, 3).number - 0.24 / 0.43) < 1e-5);
     CHECK(eval_of("share_low(1, 'b')", r, 3).number == 1 && eval_of("share_high(0, 'b')", r, 3).number == 0);
     CHECK(eval_of("own(0.12, 'gone')", r, 3).kind == TT_FORMULA_MISSING);
     tt_json_free(quiet);
@@ -139,7 +142,7 @@ static void ask_all(const char *folder, struct tt_formula_run *r, int n, const s
 /* Shares that may be 2.4 times off: norms of 1.3 % are no 5 %, and feed-forward of 64.8 % does not come after them. */
 static void boxes_and_orders_are_open_within_the_factor(void)
 {
-    struct tt_json *a = baseline_of(0.155, 0.155), *b = fused_of(0.024);
+    struct tt_json *a = baseline_of(0.0808, 0.0808), *b = fused_of(0.024);
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "fused", .profile = b}};
     static const struct asked q[] = {
         {"box_norm", "first", TT_MARK_WRONG, NULL},
@@ -147,7 +150,7 @@ static void boxes_and_orders_are_open_within_the_factor(void)
         {"box_norm", "later", TT_MARK_RIGHT, "taken 2.37 times as long"},
         {"box_gate_up", "later", TT_MARK_WRONG, NULL},
         {"box_softmax", "project", TT_MARK_WRONG, NULL},
-        {"box_flash", "never", TT_MARK_WRONG, NULL},
+        {"box_flash", "never", TT_MARK_RIGHT, "both boxes of that effort are right"},
         {"box_flash", "project", TT_MARK_RIGHT, NULL},
         {"box_qkv", "first", TT_MARK_RIGHT, NULL},
         {"box_qkv", "later", TT_MARK_RIGHT, "both boxes of that effort are right"},
@@ -184,7 +187,7 @@ static void boxes_and_orders_are_open_within_the_factor(void)
 /* Undisturbed steps that waited say nothing of the shares. */
 static void shares_of_quiet_recorded_steps_are_sure(void)
 {
-    struct tt_json *a = baseline_of(0.155, 0.01);
+    struct tt_json *a = baseline_of(0.0808, 0.01);
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
     static const struct asked q[] = {
         {"box_qkv", "later", TT_MARK_WRONG, NULL},
@@ -212,7 +215,7 @@ static void shares_of_quiet_recorded_steps_are_sure(void)
 /* Products of 83 FLOP/byte at a ridge of 1.52 are bound by compute, busy or not, and take too long to be overhead. */
 static void intensity_decides_where_times_cannot(void)
 {
-    struct tt_json *a = baseline_of(0.757, 0.757);
+    struct tt_json *a = baseline_of(0.507, 0.507);
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}};
     static const struct asked q[] = {{"side", "undecided", TT_MARK_WRONG, NULL},
                                      {"side", "memory", TT_MARK_WRONG, NULL},
@@ -223,7 +226,7 @@ static void intensity_decides_where_times_cannot(void)
                                      {"workload", "undecided", TT_MARK_RIGHT, "8.23 times"}};
     ask_all("exercises/03-bottlenecks", r, 1, q, sizeof q / sizeof *q);
     tt_json_free(a);
-    a = baseline_of(0.155, 0.155);
+    a = baseline_of(0.0808, 0.0808);
     r[0].profile = a;
     static const struct asked sure[] = {{"workload", "compute", TT_MARK_RIGHT, NULL},
                                         {"workload", "undecided", TT_MARK_WRONG, NULL}};
@@ -288,7 +291,7 @@ static void what_is_not_known_explains_nothing(void)
     struct tt_json *a = baseline_of(0.002, 0.002), *again = baseline_of(0.3, 0.3);
     struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = again}};
     static const struct asked q[] = {{"backward_over_forward", "1.843", TT_MARK_RIGHT, "Not 2: the products alone"},
-                                     {"two_percent", "undecided", TT_MARK_RIGHT, "up to 3."}};
+                                     {"two_percent", "undecided", TT_MARK_RIGHT, "up to 4."}};
     ask_all("exercises/01-baseline", r, 2, q, 2);
     tt_json_free(a);
     tt_json_free(again);

@@ -141,6 +141,8 @@ static void names_what_is_nearest(void)
                  {{"1.218", "1.2561"}, {"1.256", ""}, {"that is the answer to b", ""}},
                  {{"1", "0"}, {"0", "1"}, {"too small", "too large"}}, /* two counts, by chance */
                  {{"1", "2"}, {"2", "1"}, {"swapped", "swapped"}}, {{"1", "2"}, {"2", ""}, {"too large", ""}},
+                 {{"1.2", "1.218"}, {"1.218", ""}, {"that is the answer to b", ""}}, /* within the tolerance */
+                 {{"1.2", "1.218"}, {"1.22", ""}, {"", ""}},
                  {{"1.0002", "2"}, {"2", "1"}, {"swapped", "swapped"}},
                  {{"1", "38"}, {"38", "1"}, {"swapped", "swapped"}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

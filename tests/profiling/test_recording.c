@@ -50,7 +50,7 @@ static void recorded_steps_may_be_slowed_alone(void)
     p.run.waited = 0.16;
     CHECK(tt_recorded_slowed(&p) == 1, "only undisturbed steps waited: %g", tt_recorded_slowed(&p));
     p.run.recorded_waited = 0.5;
-    CHECK(tt_recorded_slowed(&p) == 4, "%g", tt_recorded_slowed(&p));
+    CHECK(tt_recorded_slowed(&p) == 8, "%g", tt_recorded_slowed(&p));
     p.run.waited = 0.024, p.run.recorded_waited = 0.01, p.launch.recorded_overhead = 0.544;
     CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "%g", tt_recorded_slowed(&p));
     p.step.p95 = 200e-3;

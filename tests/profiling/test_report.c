@@ -347,6 +347,8 @@ static void bounds_are_borne_out(void)
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 12), "uncertain"), "a sixth, and others share caches too");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 21), "latency"), "they do not explain that");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e7, 1e4, 0.049), "compute"), "10 of 49 ms, of which others had half");
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e6, 1e4, 0.02), "uncertain"), "1 of 20 ms, of which 4 may be a turn of others");
     roofs.waited = 0, roofs.slowed = 1.5; /* slowed by something else */
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 4), "compute"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
@@ -488,7 +490,7 @@ static void busy_machines_explain_themselves(void)
     strcpy(p.efficiency.bound, "latency");
     p.launch.recorded_overhead = -0.058;
     p.step.launched_seconds = p.step.seconds;
-    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 5; /* little even if slowed 12 times */
+    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 0.8; /* little even if slowed 72 times */
     int few = 0, more = 0;
     for (int i = 0; i < 2; i++) {
         p.run.load = i ? 5 : 0.2;

@@ -63,8 +63,11 @@ static void the_run_itself_decides(void)
 {
     char words[100];
     CHECK(!tt_was_busy(2.1, 0.016) && !tt_was_busy(2.1, 0) && tt_was_busy(0.2, 0.06) && tt_was_busy(2.1, NAN));
-    CHECK(tt_slowed(2.1, 0.016) == 1 && tt_slowed(0.2, 0.5) == 4 && tt_slowed(2, NAN) == 6 && tt_slowed(NAN, NAN) == 1);
+    CHECK(tt_slowed(2.1, 0.016) == 1 && tt_slowed(NAN, NAN) == 1 && tt_slowed(0.2, 0.5) == 8);
+    CHECK(tt_slowed(2, NAN) == 18);
     CHECK(isinf(tt_slowed(0, 1)));
+    CHECK(tt_alone(0.08, 1) == 0.08 && tt_alone(0.08, 4) == 0.02, "all of it by the factor");
+    CHECK(fabs(tt_alone(0.04, 4) - 0.006) < 1e-12 && tt_alone(0.01, 4) == 0, "what is brief may hold a turn of others");
     tt_was_busy_words(2.1, 0.016, words);
     CHECK(!words[0], "%s", words);
     tt_was_busy_words(2.1, 0.06, words);
