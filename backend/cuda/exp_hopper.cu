@@ -1,9 +1,9 @@
 /* exp(logits - shift) (M, N) of logits = x (M, K)·W^T, W (N, K), and its sums over the columns of a tile. */
 #include "backend/cuda/product_hopper.h"
 
-struct exp_shape {
+struct exp_shape : product_shape {
     typedef gpu_bf16 T;
-    static constexpr bool COLUMNS = false, SLABS = true;
+    static constexpr bool COLUMNS = false;
     static constexpr int WIDTH = PRODUCT_COLS;
     static constexpr float UNIT = 1.44269504088896f, MOST = 110;
     struct held {

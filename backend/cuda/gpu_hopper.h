@@ -182,6 +182,15 @@ GPU_DEVICE void hopper_matrices_store(void *row, const uint32_t (&w)[4])
                  : "memory");
 }
 
+/* The other way: w[m] has the two elements of matrix m. */
+GPU_DEVICE void hopper_matrices_load(uint32_t (&w)[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "r"(hopper_address(row))
+                 : "memory");
+}
+
 /* ---- registers: the copying warps give registers to the computing ones ----
  * The instrumentation of racecheck needs registers in every warp, so with TT_RACECHECK these do nothing. */
 

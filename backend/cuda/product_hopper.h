@@ -5,12 +5,15 @@
  * the other multiplies. Where no block has a second tile, both have half of its only one (TOGETHER). Two blocks of a
  * cluster have tiles below each other, and each copies half of the weights for both.
  *
- * A shape C of such a product (swiglu_hopper.h, rope_hopper.cu, exp_hopper.cu) has
+ * A shape C of such a product (swiglu_hopper_*.cu, rope_hopper.cu, exp_hopper.cu) has
  *
  *   T        the type of all matrices
  *   COLUMNS  W is (K, N), and the product x·W; else W is (N, K), and it is x·W^T
- *   SLABS    the copy engine stores results, from slabs in shared memory
  *   WIDTH    columns of the result (of h, with SwiGLU) that a tile has
+ *   STAGES   buffers of the ring
+ *   slabs    what a warp has of shared memory behind the ring, through which the copy engine moves results; blocks of 64
+ *            rows that the other warpgroup has before it are given
+ *   BRINGS   it also moves what rows reads: slabs::begin, by one warp, then slabs::bring, by one thread
  *   w_row    where half a tile's rows of W begin, without COLUMNS
  *   held     what a lane has in registers while it multiplies
  *   ahead    what a warp does before that; its first row is given. N: blocks of 64 rows of the tile that its group has
@@ -23,7 +26,6 @@
 
 enum {
     PRODUCT_STEP = 64,
-    PRODUCT_STAGES = 6,
     PRODUCT_BAND = 8,
     PRODUCT_BLOCKS = 2, /* of 64 rows, of a tile */
     PRODUCT_ROWS = PRODUCT_BLOCKS * HOPPER_ROWS,
@@ -41,14 +43,13 @@ enum {
 
 template <typename C> constexpr size_t product_bytes(void)
 {
-    int slabs = C::SLABS ? 2 * PRODUCT_WARPS * PRODUCT_SLABS * PRODUCT_SLAB_BYTES : 0;
-    return PRODUCT_STAGES * PRODUCT_STAGE_BYTES + slabs + HOPPER_ALIGN;
+    return C::STAGES * PRODUCT_STAGE_BYTES + C::slabs::BYTES + HOPPER_ALIGN;
 }
 
 struct product_args {
     struct hopper_map x, w;
-    struct hopper_map out, h_map; /* boxes of a slab, of the result and of SwiGLU's */
-    void *gu, *h;                 /* of SwiGLU's backward pass */
+    struct hopper_map out, h_map; /* boxes of a slab, of the result (gate and up, with SwiGLU) and of h */
+    void *gu, *h;                 /* the same, of SwiGLU's backward pass */
     const float *cos, *sin;       /* of RoPE: (S, D/2) */
     int S, D, turned;             /* the first columns are rotated */
     const float *shift;           /* of exponentials */
@@ -58,7 +59,7 @@ struct product_args {
     int clusters;   /* of the grid */
 };
 
-typedef hopper_ring<PRODUCT_STAGES> product_ring;
+template <typename C> using product_ring = hopper_ring<C::STAGES>;
 template <int N> using product_c = float[N][PRODUCT_COLS / 2];
 
 struct product_tile {
@@ -95,7 +96,7 @@ template <typename C> GPU_DEVICE void product_copy_half(const struct product_arg
 template <typename C>
 GPU_DEVICE void product_copies(const struct product_args &a, unsigned char *stages, uint64_t *full, uint64_t *empty)
 {
-    product_ring ring = {0, 0};
+    product_ring<C> ring = {0, 0};
     int rank = HOPPER_CLUSTER > 1 ? hopper_rank() : 0;
     for (int n = product_first<C>(); n < a.rows * a.cols; n += a.clusters) {
         struct product_tile at = product_tile_of<C>(a, n);
@@ -142,7 +143,7 @@ template <typename C, int N> GPU_DEVICE void product_step(product_c<N> &c, uint3
 /* All steps of a tile, of N blocks of its rows from `first` on. Where these are all of them, the other warpgroup has
  * another tile, and they take turns. */
 template <typename C, int N>
-GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stages, int first, product_ring &ring,
+GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stages, int first, product_ring<C> &ring,
                                  uint64_t *full, uint64_t *empty, hopper_turns<2> &turns)
 {
     uint32_t from = hopper_address(stages);
@@ -170,21 +171,33 @@ GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stag
 
 /* ---- what a warp does with its rows of a tile ---- */
 
-/* Slabs of 64 columns, on their way to memory. */
+/* The copy engine moves 16 rows of 64 columns as a slab. A lane has two columns of each eighth of it, of rows g and
+ * g + 8; so it has 16 words, of which those of quarter j are exchanged with memory by matrices of 8x8 at: */
+GPU_DEVICE int product_slab_at(int j)
+{
+    int r = gpu_lane() % PRODUCT_SLAB_ROWS, piece = gpu_lane() / PRODUCT_SLAB_ROWS;
+    return r * HOPPER_ROW_BYTES + ((2 * j + piece) ^ r % 8) * 16;
+}
+
+/* A warp's slabs of results, on their way to memory. */
 struct product_slabs {
+    static constexpr int BYTES = 2 * PRODUCT_WARPS * PRODUCT_SLABS * PRODUCT_SLAB_BYTES;
     unsigned char *at;
     int next;
+
+    GPU_MEMBER product_slabs(unsigned char *behind, int warp, int)
+        : at(behind + warp * PRODUCT_SLABS * PRODUCT_SLAB_BYTES), next(0)
+    {
+    }
 
     /* w: the words of 16 rows and 64 columns, as the product left them. */
     GPU_MEMBER void store(const struct hopper_map *map, int row, int head, const uint32_t (&w)[4][4])
     {
         unsigned char *slab = at + next * PRODUCT_SLAB_BYTES;
-        int r = gpu_lane() % 16, piece = gpu_lane() / 16;
         if (gpu_lane() == 0) hopper_out_read<PRODUCT_SLABS - 1>();
         gpu_wave_sync();
         GPU_UNROLL
-        for (int j = 0; j < 4; j++)
-            hopper_matrices_store(slab + r * HOPPER_ROW_BYTES + ((2 * j + piece) ^ r % 8) * 16, w[j]);
+        for (int j = 0; j < 4; j++) hopper_matrices_store(slab + product_slab_at(j), w[j]);
         hopper_written();
         gpu_wave_sync();
         if (gpu_lane() == 0) {
@@ -195,6 +208,13 @@ struct product_slabs {
     }
 };
 
+/* What most shapes have. */
+struct product_shape {
+    typedef struct product_slabs slabs;
+    static constexpr int STAGES = 6;
+    static constexpr bool BRINGS = false;
+};
+
 /* ---- a block ---- */
 
 template <typename C, bool TOGETHER>
@@ -203,18 +223,17 @@ GPU_DEVICE void product_products(const struct product_args &a, unsigned char *st
     constexpr int N = TOGETHER ? 1 : (int)PRODUCT_BLOCKS; /* blocks of rows of a tile */
     int group = hopper_group() - 1, warp = gpu_wave() - PRODUCT_WARPS, tiles = 0;
     int first = TOGETHER ? group * HOPPER_ROWS : 0; /* row of a tile */
-    product_ring ring = {0, 0};
+    product_ring<C> ring = {0, 0};
     /* All steps of one tile come before the first of the next, so that a warpgroup never waits for a stage that is
      * still to be filled for the other. */
     hopper_turns<2> turns(group);
-    struct product_slabs slabs = {
-        stages + PRODUCT_STAGES * PRODUCT_STAGE_BYTES + warp * PRODUCT_SLABS * PRODUCT_SLAB_BYTES, 0};
+    typename C::slabs slabs(stages + C::STAGES * PRODUCT_STAGE_BYTES, warp, group * N);
 
     FLASH_NO_UNROLL
     for (int n = product_first<C>(); n < a.rows * a.cols; n += a.clusters, tiles++) {
         if (!TOGETHER && tiles % 2 != group) { /* the other's tile */
             int on = ring.stage + a.steps;
-            ring = {on % PRODUCT_STAGES, ring.parity ^ (on / PRODUCT_STAGES & 1)};
+            ring = {on % C::STAGES, ring.parity ^ (on / C::STAGES & 1)};
             continue;
         }
         struct product_tile at = product_tile_of<C>(a, n);
@@ -229,7 +248,7 @@ GPU_DEVICE void product_products(const struct product_args &a, unsigned char *st
             C::template rows<N>(a, slabs, held, m, c[m], row, at.col);
         }
     }
-    if (C::SLABS && gpu_lane() == 0) hopper_out_done();
+    if (gpu_lane() == 0) hopper_out_done();
 }
 
 template <typename C, bool TOGETHER>
@@ -238,17 +257,22 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
-    GPU_SHARED uint64_t full[PRODUCT_STAGES], empty[PRODUCT_STAGES];
+    GPU_SHARED uint64_t full[C::STAGES], empty[C::STAGES];
     unsigned char *stages = hopper_tiles(shared);
     if (gpu_thread() == 0) {
         hopper_map_prefetch(&a.x), hopper_map_prefetch(&a.w);
         constexpr int ARRIVALS = HOPPER_CLUSTER > 1 ? (int)HOPPER_CLUSTER : (int)HOPPER_ARRIVALS;
-        for (int s = 0; s < PRODUCT_STAGES; s++) {
+        for (int s = 0; s < C::STAGES; s++) {
             hopper_barrier_init(full + s, 1);
             hopper_barrier_init(empty + s, (TOGETHER ? 2 : 1) * PRODUCT_WARPS * ARRIVALS);
         }
         hopper_barrier_publish();
     }
+    if constexpr (C::BRINGS)
+        if (gpu_wave() == 0) {
+            C::slabs::begin(stages + C::STAGES * PRODUCT_STAGE_BYTES);
+            hopper_barrier_publish();
+        }
     if constexpr (HOPPER_CLUSTER > 1)
         hopper_cluster_sync();
     else
@@ -256,6 +280,8 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
     if (gpu_wave() < PRODUCT_WARPS) {
         hopper_registers_give<24>();
         if (gpu_thread() == 0) product_copies<C>(a, stages, full, empty);
+        if constexpr (C::BRINGS)
+            if (gpu_thread() == GPU_WAVE) C::slabs::template bring<C>(a, stages + C::STAGES * PRODUCT_STAGE_BYTES);
     } else {
         hopper_registers_take<240>();
         product_products<C, TOGETHER>(a, stages, full, empty);
@@ -284,8 +310,8 @@ static inline int64_t product_clusters(int units)
 }
 
 /* Launches, with the maps and what else the epilogue reads in `a`; false, without a launch, if the kernel does not
- * support these sizes or this chip. */
-template <typename C>
+ * support these sizes or this chip. ONE is the shape where no block has a second tile. */
+template <typename C, typename ONE = C>
 static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t K, int units, gpu_stream s,
                            gpu_error *e)
 {
@@ -295,7 +321,7 @@ static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t 
     a.M = (int)M, a.F = (int)N, a.steps = (int)(K / PRODUCT_STEP);
     a.rows = (int)rows, a.cols = (int)cols;
     a.clusters = (int)gpu_smaller(rows * cols, most);
-    return rows * cols <= most ? product_launch_as<C, true>(a, s, e) : product_launch_as<C, false>(a, s, e);
+    return rows * cols <= most ? product_launch_as<ONE, true>(a, s, e) : product_launch_as<C, false>(a, s, e);
 }
 
 /* Maps of x (M, K) and of W (N, K), and of a result (M, cols) in slabs; false if the copy engine cannot read them. */

@@ -9,7 +9,12 @@ struct tt_gemm;
 /* Each launches a kernel; false, without a launch, if it does not support these sizes or this chip. */
 bool product_hopper(const struct tt_gemm *g, gpu_stream s, gpu_error *e);
 
-/* x (M, K) and w as swiglu_hopper.h has them; gate|up (M, 2F); h (M, F). */
+/* SwiGLU in the products around it.
+ *
+ *   forward    gate|up (M, 2F) = x (M, K)·W^T, W (2F, K); h (M, F) = silu(gate)·up from the rounded numbers. Half of a
+ *              tile's columns are of the gate and half of up: a lane has both at the same place
+ *   backward   dh (M, F) = dy (M, K)·W, W (K, F), which is only rounded and never stored; gate|up become their
+ *              gradients, and h is computed again */
 struct swiglu_product {
     enum tt_dtype dtype;
     const void *x, *w;

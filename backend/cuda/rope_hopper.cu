@@ -34,9 +34,9 @@ struct rope_angles {
 /* Angles come from far, so they are loaded before the product. With heads of 64 (SAME) both halves of a tile have the
  * same ones, and a lane holds those of both blocks of rows; else those of both halves, and loads the second block's
  * when the first one's are used. */
-template <typename T_, bool SAME> struct rope_shape {
+template <typename T_, bool SAME> struct rope_shape : product_shape {
     typedef T_ T;
-    static constexpr bool COLUMNS = false, SLABS = true;
+    static constexpr bool COLUMNS = false;
     static constexpr int WIDTH = PRODUCT_COLS;
     struct held {
         struct rope_angles angles[2]; /* by block with SAME, else by half */

@@ -70,13 +70,18 @@ GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
 /* ---- matrices of 8x8 ---- */
 
 struct simt_matrices {
-    const uint32_t *w;
+    uint32_t *w;
     unsigned char *row;
+    bool load;
 };
-void simt_matrices_store(simt_matrices m, simt_site site);
+void simt_matrices_move(simt_matrices m, simt_site site);
 GPU_DEVICE void hopper_matrices_store(void *row, const uint32_t (&w)[4], SIMT_CALLER)
 {
-    simt_matrices_store({w, (unsigned char *)row}, SIMT_SITE);
+    simt_matrices_move({(uint32_t *)w, (unsigned char *)row, false}, SIMT_SITE);
+}
+GPU_DEVICE void hopper_matrices_load(uint32_t (&w)[4], const void *row, SIMT_CALLER)
+{
+    simt_matrices_move({w, (unsigned char *)row, true}, SIMT_SITE);
 }
 
 template <int N> GPU_DEVICE void hopper_registers_give(void) {}

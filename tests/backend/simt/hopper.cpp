@@ -213,18 +213,21 @@ void simt_out_wait(int newest)
 
 /* ---- matrices of 8x8 ---- */
 
-static void store_matrices(void *const *operands)
+static void move_matrices(void *const *operands)
 {
     const simt_matrices *const *lanes = (const simt_matrices *const *)operands;
     for (int lane = 0; lane < GPU_WAVE; lane++)
         for (int m = 0; m < 4; m++) {
             unsigned char *row = lanes[m * 8 + lane / 4]->row;
             if (hopper_address(row) % PIECE) return simt_fault("a row of a matrix is not on a multiple of 16");
-            memcpy(row + lane % 4 * 4, lanes[lane]->w + m, 4);
+            if (lanes[lane]->load)
+                memcpy(lanes[lane]->w + m, row + lane % 4 * 4, 4);
+            else
+                memcpy(row + lane % 4 * 4, lanes[lane]->w + m, 4);
         }
 }
 
-void simt_matrices_store(simt_matrices m, simt_site site) { simt_meet(SIMT_FULL_WAVE, site, store_matrices, &m); }
+void simt_matrices_move(simt_matrices m, simt_site site) { simt_meet(SIMT_FULL_WAVE, site, move_matrices, &m); }
 
 /* ---- waiting ---- */
 
