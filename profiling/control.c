@@ -8,7 +8,7 @@
 #include "core/base/load.h"
 #include "profiling/disturbed.h"
 
-static const double least_share = 0.25; /* of either step */
+static const double least_share = 0.1; /* of either step */
 
 /* The same names stand for the same code. */
 static bool same_kernels(const struct tt_profile_run *a, const struct tt_profile_run *b)

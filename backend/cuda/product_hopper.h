@@ -11,8 +11,8 @@
  *   COLUMNS  W is (K, N), and the product x·W; else W is (N, K), and it is x·W^T
  *   WIDTH    columns of the result (of h, with SwiGLU) that a tile has
  *   STAGES   buffers of the ring
- *   slabs    what a warp has of shared memory behind the ring, through which the copy engine moves results; it is told of the
- *            blocks of 64 rows that the other warpgroup has before it
+ *   slabs    what a warp has of shared memory behind the ring, through which the copy engine moves results; it is told
+ *            of the blocks of 64 rows that the other warpgroup has before it
  *   BRINGS   it also moves what rows reads: slabs::begin, by one warp, then slabs::bring, by one thread
  *   w_row    where half a tile's rows of W begin, without COLUMNS
  *   held     what a lane has in registers while it multiplies

@@ -22,14 +22,24 @@ void tt_exercise_decide(struct tt_mark *m, bool right, const char *reason)
     tt_exercise_because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
 }
 
+/* A minus sign as typesetters have it, or a word processor that corrects a hyphen to one. */
+static void take_minus(char *s)
+{
+    static const char sign[] = "\xe2\x88\x92";
+    for (char *at = s; (at = strstr(at, sign)) != NULL; *at++ = '-')
+        memmove(at + 1, at + sizeof sign - 1, strlen(at + sizeof sign - 1) + 1);
+}
+
 void tt_exercise_take(const struct tt_yaml *answer, struct tt_mark *m)
 {
     size_t n = 0;
     if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
     for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
+    take_minus(m->given);
     if (!answer || answer->kind != TT_YAML_LIST) return;
     for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
         if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
+    take_minus(m->given);
 }
 
 /* ---- numbers ---- */

@@ -162,7 +162,37 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     tt_text_puts(out, "\n");
 }
 
-/* Runs whose shares of a roof rest on one that was measured under load. */
+/* One product was measured for both. */
+static bool same_roof(const struct tt_json *a, const struct tt_json *b)
+{
+    static const char *const of[] = {"backend", "device", "library", "precision"};
+    const struct tt_json *run = tt_json_get(a, "run"), *other = tt_json_get(b, "run");
+    for (int i = 0; i < 4; i++)
+        if (strcmp(tt_json_string(run, of[i], ""), tt_json_string(other, of[i], "")) != 0) return false;
+    return true;
+}
+
+/* Runs of one device and precision whose MFU is of another roof than the first's. */
+static void other_roofs(const struct tt_marked *m, struct tt_text *out)
+{
+    const struct tt_exercise *e = m->exercise;
+    const struct tt_json *first = NULL;
+    double roof = NAN;
+    int n = 0, of = 0;
+    for (int i = 0; i < e->run_count; i++) {
+        const struct tt_json *p = m->runs[i].profile, *efficiency = p ? tt_json_get(p, "efficiency") : NULL;
+        double here = efficiency ? tt_json_number(efficiency, "gemm_flops_per_second", NAN) : NAN;
+        if (!(here > 0)) continue;
+        if (!first) first = p, roof = here, of = i;
+        if (!same_roof(first, p) || !(fabs(here / roof - 1) > 0.01)) continue;
+        tt_text_printf(out, "%s %s (%.4g TFLOP/s)", n++ ? "," : "noise:", e->runs[i].name, here / 1e12);
+    }
+    if (n)
+        tt_text_printf(out, ": MFU and roof %% are of another measured roof than those of %s (%.4g TFLOP/s): compare "
+                            "times, or measure the runs of the lower roof again\n", e->runs[of].name, roof / 1e12);
+}
+
+/* Runs whose shares of a roof rest on one that was measured under load, or by samples that lay far apart. */
 static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
 {
     int n = 0;
@@ -174,8 +204,9 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
         tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
     }
     if (n)
-        tt_text_puts(out, ": the roofs were measured on a busy machine and may be too low, and MFU and roof % then too "
-                          "high; tt profile --remeasure measures them again when it is quiet\n");
+        tt_text_puts(out, ": the roofs may be too low, and MFU and roof % then too high: the machine was busy when "
+                          "they were measured, or their samples lay more than a quarter apart; tt profile --remeasure "
+                          "measures them again when it is quiet\n");
 }
 
 /* Right answers of runs that something else disturbed. */
@@ -202,10 +233,11 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         double low, high;
         if (!c.moved || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
         tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
-                            "second by the median of their time (together %.1f %% of %.4g ms, then %.1f %% of %.4g ms, "
-                            "undisturbed). Either the machine was not the same in both, or the change affects them "
-                            "too. The answer is right, but with and without that the interval is %.3g to %.3g%s: "
-                            "measure both again\n", question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
+                            "second, by the median of their shares of the steps that were not recorded (together "
+                            "%.1f %% of %.4g ms, then %.1f %% of %.4g ms). Either the machine was not the same in all "
+                            "of these steps, or the change affects them too. The answer is right, but with and "
+                            "without that the interval is %.3g to %.3g%s: measure both again\n",
+                       question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
                        100 * c.there, 1e3 * c.seconds_there, low, high,
                        noise_of(&q) > 0 ? ", which shows neither gain nor loss"
                                         : ", and how much of it is the change is open");
@@ -279,6 +311,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     for (int i = 0; i < m->exercise->run_count; i++)
         if (m->runs[i].profile) disturbed_run(m->exercise->runs[i].name, m->runs[i].profile, out);
     doubtful_roofs(m, out);
+    other_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
     busy_quotients(m, out);
     moved_controls(m, out);

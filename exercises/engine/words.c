@@ -95,6 +95,8 @@ size_t tt_exercise_before_noun(const struct tt_question *q, const char *behind)
     word = word ? word + 1 : behind;
     length = strlen(word);
     bool same = noun && (length == n || length == n - 1) && !strncasecmp(word, noun, length); /* "1 tensor" */
+    bool rate = !q->unit && q->text && strstr(q->text, "tokens a second");
+    same |= rate && (!strcmp(word, "tokens/s") || !strcmp(word, "tok/s"));
     if (!same) return all;
     all -= length;
     while (all && behind[all - 1] == ' ') all--;

@@ -253,8 +253,9 @@ static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r
     bool interval = isfinite(r->range.low);
     tt_text_printf(&c->warnings,
                    "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
-                   "by the median of their time (together %.1f %% of %.4g ms there, %.1f %% of %.4g ms here, "
-                   "undisturbed). Either the machine was not the same in both, or the change affects them too%s; "
+                   "by the median of their shares of the steps that were not recorded (together %.1f %% of %.4g ms "
+                   "there, %.1f %% of %.4g ms here). Either the machine was not the same in all of these steps, or the "
+                   "change affects them too%s; "
                    "measure both again, or in turns (tt bench --against)\n",
                    r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
                    1e3 * k->seconds_there,

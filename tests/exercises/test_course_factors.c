@@ -167,6 +167,7 @@ static void boxes_and_orders_are_open_within_the_factor(void)
         {"target_tokens", "4577 -> 60000", TT_MARK_WRONG, "larger than this run allows"},
         {"target_tokens", "4577 -> 20000", TT_MARK_WRONG, "larger than this run allows"},
         {"target_tokens", "4577 -> 5600", TT_MARK_RIGHT, "your target is missed"},
+        {"target_tokens", "4577 tokens/s -> 5600 tokens/s", TT_MARK_RIGHT, "your target is missed"},
         {"gate_throughput", "fails", TT_MARK_RIGHT, "interval is 0.40 to 1.13"},
         {"gate_throughput", "undecided", TT_MARK_WRONG, NULL},
         {"open_gate", "throughput", TT_MARK_WRONG, NULL},

@@ -36,6 +36,8 @@ static void recording_is_held_against_the_steps(void)
         CHECK(ask(&e, r, 1, "recording_percent", cases[i].given, &m) == TT_MARK_RIGHT && strstr(m.means, cases[i].says),
               "%zu: %s %s", i, m.reason, m.means);
         CHECK(ask(&e, r, 1, "recording_percent", "-22.7", &m) == TT_MARK_WRONG, "%zu: %s", i, m.means);
+        CHECK(ask(&e, r, 1, "recording_percent", "\xe2\x88\x92" "22.7", &m) == TT_MARK_WRONG &&
+              !strcmp(m.given, "-22.7"), "a minus sign: %s %s", m.given, m.reason);
         tt_json_free(run);
     }
     tt_exercise_free(&e);
