@@ -14,7 +14,9 @@ void tt_bench_print_header(const struct tt_bench *b)
         tt_print_device(&b->backend);
         printf("ceiling %.3g TFLOP/s measured in %s on a large matrix product", b->ceilings.flops / 1e12,
                tt_precision_names[b->roof]);
-        if (tt_ceilings_doubtful(&b->ceilings)) printf(", perhaps too low: the machine was busy");
+        if (b->ceilings.kept) printf(" at %s", b->ceilings.measured);
+        if (tt_ceilings_doubtful(&b->ceilings))
+            printf(", perhaps too low: the machine was busy, or its samples lay far apart");
         if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
         putchar('\n');
     }
@@ -118,6 +120,7 @@ tt_status tt_bench_write_json(const struct tt_bench *b)
     tt_json_put_int(&w, "repeats", b->own->repeats);
     tt_json_put_number(&w, "gemm_flops_per_second", b->ceilings.flops);
     tt_json_put_number(&w, "gemm_spread", b->ceilings.flops_spread);
+    tt_json_put_string(&w, "gemm_measured", b->ceilings.measured);
     tt_json_put_number(&w, "waited", tt_turns_waited(&b->turns));
     tt_json_put_number(&w, "load", b->load);
     tt_json_put_bool(&w, "busy", tt_was_busy(b->load, tt_turns_waited(&b->turns)));

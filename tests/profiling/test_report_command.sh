@@ -136,6 +136,7 @@ grep -q "Not all weights" flash/summary.md && fail "a run that updates all weigh
 run 0 compare flash chosen
 says out "changed  chosen: update all -> top-k count 3 level rows every 2"
 run 0 bench --sizes tiny --versions flash --warmup 1 --repeats 2 $small --update top-k --update-by random --json
+says out '"gemm_measured": "20'
 cp out bench-chosen.json
 run 0 compare flash bench-chosen.json
 says out "update all -> top-k share 0.1 by random"
