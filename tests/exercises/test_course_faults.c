@@ -479,6 +479,7 @@ static void gathers_on_demand(void)
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
+    fixture_few(&backend);
     int fd = mkstemp(ceilings);
     CHECK(fd >= 0);
     close(fd);

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "core/base/file.h"
-#include "tests/test.h"
+#include "core/base/cache.h"
+#include "tests/profiling/ceilings_fixture.h"
 
 tt_status __real_tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
 tt_status __wrap_tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
@@ -21,6 +21,7 @@ static tt_status told_info(void *self, struct tt_device_info *out)
 {
     TT_TRY(real->info(self, out));
     out->flash_head = limit;
+    if (test_few()) fixture_small(out);
     return TT_OK;
 }
 
@@ -218,9 +219,12 @@ int main(void)
 {
     struct tt_backend b;
     OPEN_OR_SKIP(__real_tt_backend_open(&(struct tt_backend_options){0}, &b));
-    tt_backend_close(&b);
     if (!mkdtemp(dir)) return 1;
     setenv("XDG_CACHE_HOME", dir, 1); /* rates of a device that is told wrong are not kept */
+    char path[200];
+    /* few: what is known need not be measured by large products */
+    if (test_few()) fixture_ceilings(&b, tt_cache_path("ceilings.json", path, sizeof path));
+    tt_backend_close(&b);
     TEST(bench_says_it_in_the_row);
     TEST(train_and_eval_say_it);
     TEST(generate_runs_without_a_cache);

@@ -40,6 +40,7 @@ static inline void measure(const struct tt_config *c, struct tt_profile *p)
 static inline tt_status begin_profiles(void)
 {
     TT_TRY(tt_backend_open(&(struct tt_backend_options){.precision = TT_FP32}, &backend));
+    fixture_few(&backend);
     snprintf(dir, sizeof dir, "/tmp/tt-profile-XXXXXX");
     CHECK(mkdtemp(dir));
     snprintf(ceilings, sizeof ceilings, "%s.ceilings", dir);
