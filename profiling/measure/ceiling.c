@@ -10,7 +10,7 @@
 #include "core/base/rng.h"
 #include "core/base/stats.h"
 
-enum { PATTERN = 1 << 18, LEAST_ROUNDS = 5, MOST_ROUNDS = 40, REPEATS = 4 };
+enum { PATTERN = 1 << 18, LEAST_ROUNDS = 5, MOST_ROUNDS = 40, TRIAL_ROUNDS = 3, TRIAL_SIZE = 512, REPEATS = 4 };
 
 struct product {
     struct tt_backend *b;
@@ -57,12 +57,9 @@ static tt_status make_scale(struct product *p)
     return ops->stream_sync(p->b->self, NULL);
 }
 
-static tt_status prepare(struct product *p, enum tt_dtype type)
+static tt_status prepare(struct product *p, enum tt_dtype type, int64_t n)
 {
     const struct tt_backend_ops *ops = p->b->ops;
-    struct tt_device_info info;
-    TT_TRY(ops->info(p->b->self, &info));
-    int64_t n = size_for(&info, type);
     size_t bytes = (size_t)(n * n) * tt_dtype_size(type);
     enum tt_dtype out = tt_is_fp8(type) ? TT_BF16 : type;
     for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
@@ -82,7 +79,7 @@ static tt_status prepare(struct product *p, enum tt_dtype type)
 
 struct samples {
     double rate[MOST_ROUNDS], sorted[MOST_ROUNDS];
-    int n;
+    int n, most;
     double began;
 };
 
@@ -98,8 +95,8 @@ static bool enough(const struct samples *s)
 {
     double best = 0;
     for (int i = 0; i < s->n; i++) best = fmax(best, s->rate[i]);
-    if (s->n < LEAST_ROUNDS) return false;
-    return s->n == MOST_ROUNDS || settled(s, best) || tt_seconds() - s->began > 1;
+    if (s->n == s->most) return true;
+    return s->n >= LEAST_ROUNDS && (settled(s, best) || tt_seconds() - s->began > 1);
 }
 
 static void finish(struct samples *s, struct tt_rate *out)
@@ -109,11 +106,12 @@ static void finish(struct samples *s, struct tt_rate *out)
     out->spread = 1 - tt_quantile(s->sorted, s->n, 0.5) / out->best;
 }
 
-/* `work` is what one call of `once` does. */
-static tt_status sample(struct product *p, tt_status (*once)(struct product *), double work, struct tt_rate *out)
+/* `work` is what one call of `once` does; no more than `most` samples. */
+static tt_status sample(struct product *p, tt_status (*once)(struct product *), double work, int most,
+                        struct tt_rate *out)
 {
     const struct tt_backend_ops *ops = p->b->ops;
-    struct samples s = {.began = tt_seconds()};
+    struct samples s = {.most = most, .began = tt_seconds()};
     while (!enough(&s)) {
         double seconds;
         TT_TRY(ops->event_record(p->b->self, p->from, NULL));
@@ -146,14 +144,26 @@ static void release(struct product *p)
     if (p->to) ops->event_destroy(p->b->self, p->to);
 }
 
-tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out)
+static tt_status measure_gemm(struct tt_backend *b, enum tt_dtype type, int64_t n, int most, struct tt_rate *out)
 {
     struct product p = {.b = b};
-    tt_status st = prepare(&p, type);
+    tt_status st = prepare(&p, type, n);
     if (!st) st = b->ops->gemm(b->self, &p.g, NULL); /* chooses its algorithm */
-    if (!st) st = sample(&p, multiply, 2.0 * (double)p.g.m * (double)p.g.n * (double)p.g.k * REPEATS, out);
+    if (!st) st = sample(&p, multiply, 2.0 * (double)p.g.m * (double)p.g.n * (double)p.g.k * REPEATS, most, out);
     release(&p);
     return st;
+}
+
+tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out)
+{
+    struct tt_device_info info;
+    TT_TRY(b->ops->info(b->self, &info));
+    return measure_gemm(b, type, size_for(&info, type), MOST_ROUNDS, out);
+}
+
+tt_status tt_try_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out)
+{
+    return measure_gemm(b, type, TRIAL_SIZE, TRIAL_ROUNDS, out);
 }
 
 /* Larger than any cache, where there is room. */
@@ -182,7 +192,7 @@ tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out)
     TT_TRY(b->ops->info(b->self, &info));
     p.bytes = copy_bytes(&info);
     tt_status st = prepare_copies(&p);
-    if (!st) st = sample(&p, copy, 2 * (double)p.bytes, out);
+    if (!st) st = sample(&p, copy, 2 * (double)p.bytes, MOST_ROUNDS, out);
     release(&p);
     return st;
 }

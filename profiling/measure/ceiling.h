@@ -13,6 +13,8 @@ struct tt_rate {
 
 /* FLOP/s, of factors of that type; of 8-bit ones with scales, into bf16. Takes up to half a gigabyte. */
 tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out);
+/* Three samples of a product quick enough to try before each run of a CPU; its rate may be a little lower. */
+tt_status tt_try_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out);
 
 /* Bytes/s of a copy within the device's memory, each byte counted as read and as written. */
 tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out);
@@ -43,8 +45,8 @@ double tt_roof_of_plan(const struct tt_ceilings *c, const struct tt_plan *plan);
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
  * there. A file that cannot be read or written costs only the time. cache: NULL for none. AGAIN measures in any case.
  * RAISE measures too, but keeps what the file has where it is higher, since a busy machine measures too little, never
- * too much. KEPT raises as well when the kept rates are doubtful and the machine is quiet now, or when a trial copy is
- * much faster than they are. */
+ * too much. KEPT raises as well when the kept rates are doubtful and the machine is quiet now, or when a trial copy,
+ * or on a CPU a trial product, is much faster than they are. */
 enum tt_ceilings_how { TT_CEILINGS_KEPT, TT_CEILINGS_AGAIN, TT_CEILINGS_RAISE };
 tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
                            enum tt_ceilings_how how, struct tt_ceilings *out);

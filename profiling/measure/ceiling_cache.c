@@ -121,8 +121,8 @@ bool tt_ceilings_doubtful(const struct tt_ceilings *c)
     return tt_roofs_doubtful(c->load, c->flops_spread, c->bandwidth_spread);
 }
 
-/* A copy is quick to try, and a busy machine slows it most. */
-static tt_status contradicted(struct tt_backend *b, const struct tt_ceilings *kept, bool *out)
+/* A busy machine slows a copy most, a lower clock of a CPU a product. */
+static tt_status contradicted(struct tt_backend *b, enum tt_dtype type, const struct tt_ceilings *kept, bool *out)
 {
     const double much = 1.1;
     struct tt_rate now;
@@ -130,6 +130,11 @@ static tt_status contradicted(struct tt_backend *b, const struct tt_ceilings *ke
     if (*out) return TT_OK;
     TT_TRY(tt_measure_copy(b, &now));
     *out = now.best > much * kept->bandwidth;
+    struct tt_device_info info;
+    TT_TRY(b->ops->info(b->self, &info));
+    if (*out || !info.shares_memory) return TT_OK;
+    TT_TRY(tt_try_gemm(b, type, &now));
+    *out = now.best > much * kept->flops;
     return TT_OK;
 }
 
@@ -194,7 +199,7 @@ static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, 
     for (int i = 0; i < f->count && how != TT_CEILINGS_AGAIN; i++) {
         if (!same(&f->entries[i], e)) continue;
         bool again = how == TT_CEILINGS_RAISE;
-        if (!again) TT_TRY(contradicted(b, &f->entries[i].c, &again));
+        if (!again) TT_TRY(contradicted(b, type, &f->entries[i].c, &again));
         least = f->entries[i].c;
         if (again) continue;
         *e = f->entries[i];
