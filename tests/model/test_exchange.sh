@@ -57,6 +57,7 @@ expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
 expect 2 "there is no nothing.gguf; give the folder of a Hugging Face model, or a GGUF file" "$TT" import nothing.gguf --out new
 expect 2 "neither runs/nope nor ex/y holds a checkpoint" "$TT" export runs/nope ex/y
 expect 2 "neither runs/nope nor runs/default holds a checkpoint" "$TT" export runs/nope
+expect 2 "runs/default holds no checkpoint; make one with: tt train --out runs/default" "$TT" export runs/default
 expect 2 "give its folder" "$TT" import --out new
 sed 's/"rope_scaling": null/"rope_scaling": {"rope_type": "llama3"}/' hf-bpe/config.json >c && mkdir odd && cp hf-bpe/model.safetensors odd &&
     mv c odd/config.json
