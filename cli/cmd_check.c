@@ -72,14 +72,18 @@ static double tolerance_of(const struct audit *a)
     return fmax(usual[a->c->precision], other < 0 ? 0 : usual[other]);
 }
 
-/* In fp16 the first steps may overflow until the loss scale fits; they change no weight. */
+/* In fp16 the first steps may overflow until the loss scale fits. They change no weight, and the next has the same
+ * tokens, as another precision has them. */
 static tt_status first_applied_step(struct tt_run *run, struct tt_metrics *metrics)
 {
     enum { MOST = 40 };
+    const uint64_t first = run->progress.position;
     tt_status st = TT_OK;
     *metrics = (struct tt_metrics){0};
     for (int i = 0; i < MOST && !metrics->apply && !st; i++) {
-        st = tt_run_step(run);
+        run->progress.position = first;
+        st = tt_run_give(run, NULL);
+        if (!st) st = tt_run_step(run);
         if (!st) st = tt_engine_download(run->engine, TT_X_RING, (size_t)i * sizeof *metrics, metrics, sizeof *metrics);
         if (!tt_scales_loss(run->config->precision)) break;
     }
@@ -94,10 +98,10 @@ static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const
     struct tt_run run;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_session_try(s, backend, c, data, &run);
-    tt_data_close(data);
     run.stepper.graph_wanted = false; /* one step is not worth it */
     if (!st) st = first_applied_step(&run, &metrics);
     tt_run_close(&run);
+    tt_data_close(data);
     return st ? st : tt_grads_take(s, &metrics, out);
 }
 

@@ -80,7 +80,10 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
 {
     struct tt_control c = {.seconds = a->step.seconds, .seconds_there = b->step.seconds, .times = NAN};
     int n = 0;
-    if (!same_kernels(&a->run, &b->run) || tt_recorded_slowed(a) > 1 || tt_recorded_slowed(b) > 1) return c;
+    if (!same_kernels(&a->run, &b->run)) return c;
+    c.disturbed = tt_recorded_slowed(a) > 1 || tt_recorded_slowed(b) > 1;
+    c.busy = tt_recorded_busy(a) || tt_recorded_busy(b);
+    if (c.busy) return c;
     struct ratio *ratios = calloc((size_t)a->operators_count + 1, sizeof *ratios);
     if (!ratios) return c;
     for (int i = 0; i < a->operators_count; i++) {

@@ -13,11 +13,14 @@ struct tt_control {
     double times;  /* how many times as long they took in the second: the median of single operators, weighted by their
                     * time; NaN: there is no control */
     bool moved;    /* by more than two runs of one program differ */
+    bool disturbed; /* one was recorded in steps that took longer than the others: these are shares of disturbed steps */
+    bool busy;      /* while other programs had the processors: there is no control */
     bool all;      /* nothing differs but the build, the machine or the values */
 };
 
 /* There is none where the runs differ in what makes a kernel (device, library, precision), nearly nothing is alike, or
- * recorded steps were disturbed, of which it is made. Whether both are of one build is not asked here. */
+ * other programs had the processors in recorded steps, of which it is made. Whether both are of one build is not asked
+ * here. */
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
 
 #endif

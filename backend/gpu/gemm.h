@@ -95,6 +95,7 @@ void tt_gpu_scratch_close(struct gpu *gpu);        /* of gpu->compute, and the s
 struct gemm_choice {
     char *shape;
     struct gemm_algorithm algorithm;
+    bool replaces; /* one that was in the file and that the library no longer takes */
 };
 
 struct gemm_file {

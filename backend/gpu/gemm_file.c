@@ -3,13 +3,15 @@
  *     NVIDIA H200, 132 units, cuBLASLt 13.1.0|4096x4096x4096 bf16->bf16 nt ...|<the algorithm in hex>|<checksum>
  *
  * Damaged lines, and lines of another GPU or library version, are ignored. If the file cannot be read or written,
- * shapes are tuned again, so nothing here is an error. */
+ * shapes are tuned again, so nothing here is an error. Where several processes time a shape at once, the choice that
+ * was saved first stays, so that a run repeats itself for as long as the file lasts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "backend/gpu/gemm.h"
+#include "core/base/folder_lock.h"
 #include "core/base/grow.h"
 
 enum { LINE = 1024, MOST_LINES = 1 << 16, HEX = 2 * sizeof(struct gemm_algorithm) };
@@ -90,14 +92,16 @@ static void put(struct gemm_file *f, const char *shape, const struct gemm_algori
         char *copy = strdup(shape);
         if (!copy) return;
         c = &f->choices[f->count++];
-        c->shape = copy;
+        *c = (struct gemm_choice){.shape = copy};
     }
     c->algorithm = *algorithm;
 }
 
 void tt_gemm_file_add(struct gemm_file *f, const char *shape, const struct gemm_algorithm *algorithm)
 {
+    struct gemm_choice *had = lookup(f, shape);
     if (!f->path) return;
+    if (had) had->replaces = true;
     put(f, shape, algorithm);
     f->changed = true;
 }
@@ -124,31 +128,48 @@ void tt_gemm_file_close(struct gemm_file *f)
     *f = (struct gemm_file){0};
 }
 
-/* Keeps lines of other GPUs, and those that other processes have written since. */
-static void copy_others(const struct gemm_file *f, FILE *out)
+/* Lines of other GPUs; and what other processes have chosen since, unless it is what this one found to be of no use. */
+static void take_others(struct gemm_file *f, FILE *out)
 {
     FILE *in = fopen(f->path, "r");
     char line[LINE], *shape;
     struct gemm_algorithm algorithm;
     for (int i = 0; in && i < MOST_LINES && fgets(line, sizeof line, in); i++) {
         if (!parse(line, &shape, &algorithm)) continue;
-        if (strcmp(line, f->device) || !lookup(f, shape)) print(out, line, shape, &algorithm);
+        struct gemm_choice *mine = strcmp(line, f->device) ? NULL : lookup(f, shape);
+        if (!mine)
+            print(out, line, shape, &algorithm);
+        else if (!mine->replaces)
+            mine->algorithm = algorithm;
     }
     if (in) fclose(in);
 }
 
 /* Writes a temporary file and renames it, so that a reader sees the old file or the complete new one. */
-void tt_gemm_file_save(struct gemm_file *f)
+static void replace(struct gemm_file *f)
 {
     char beside[4096];
-    if (!f->path || !f->changed) return;
-    f->changed = false;
     int n = snprintf(beside, sizeof beside, "%s.%ld.tmp", f->path, (long)getpid());
     if (n < 0 || (size_t)n >= sizeof beside) return;
     FILE *out = fopen(beside, "w");
     if (!out) return;
-    copy_others(f, out);
+    take_others(f, out);
     for (size_t i = 0; i < f->count; i++) print(out, f->device, f->choices[i].shape, &f->choices[i].algorithm);
     bool bad = ferror(out);
     if (fclose(out) || bad || rename(beside, f->path)) unlink(beside);
+}
+
+void tt_gemm_file_save(struct gemm_file *f)
+{
+    if (!f->path || !f->changed) return;
+    f->changed = false;
+    char *folder = strdup(f->path), *slash = folder ? strrchr(folder, '/') : NULL;
+    int lock = -1;
+    if (slash > folder) {
+        *slash = 0;
+        tt_status_free(tt_folder_lock(folder, TT_LOCK_WAIT, &lock)); /* without it another's lines may be lost */
+    }
+    replace(f);
+    tt_folder_unlock(&lock);
+    free(folder);
 }

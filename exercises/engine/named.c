@@ -110,6 +110,23 @@ static int words_of(const char *sentence, const struct tt_figure *f)
             (f->about && has_one_of(sentence, f->about)));
 }
 
+/* Words of the figure's name that stand in the sentence, which decide between figures that are equal. */
+static int described_by(const char *sentence, const char *name)
+{
+    char word[32];
+    int n = 0;
+    for (const char *s = name; s && *s; s++) {
+        size_t length = 0;
+        while (isalpha((unsigned char)s[length])) length++;
+        if (length > 3 && length < sizeof word) {
+            snprintf(word, sizeof word, "%.*s", (int)length, s);
+            n += has_word(sentence, word);
+        }
+        s += length ? length - 1 : 0;
+    }
+    return n;
+}
+
 /* "1.6 times as long" of what is 1.6 times as fast, where another figure that says no change is as near by chance, and
  * no word of the sentence says what that is. */
 static bool contradicts(const struct tt_named *turned, const struct tt_named *named)
@@ -138,7 +155,9 @@ static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
 {
     bool is_row = h->words > 1 && h->off == 0 && best->off > 0 && tt_exercise_digits(h->given) > 2;
     bool alike = h->f->unit == best->f->unit && (is_row || h->f->printed == best->f->printed);
-    return alike && (h->off < best->off - 1e-9 || (h->off <= best->off && h->apart < best->apart - 1e-9));
+    if (!alike || h->off > best->off) return false;
+    if (h->off == 0 && best->off == 0 && h->described != best->described) return h->described > best->described;
+    return h->off < best->off - 1e-9 || h->apart < best->apart - 1e-9;
 }
 
 static void keep_best(struct tt_named *best, const struct tt_named *h)
@@ -154,7 +173,7 @@ static void try_number(const struct tt_sentence *s, const struct tt_figure *f, c
                        bool bare, struct tt_named *best)
 {
     enum tt_nouns noun;
-    struct tt_named h = {.f = f, .words = words_of(s->sentence, f)};
+    struct tt_named h = {.f = f, .words = words_of(s->sentence, f), .described = described_by(s->sentence, f->name)};
     if (!tt_exercise_is_figure(q, x, f, s->sentence, s->f, s->n, s->anyway, &noun)) return;
     if (f->printed && tt_exercise_digits(q->given) < 2 && !has_word(s->sentence, f->row)) return;
     if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;

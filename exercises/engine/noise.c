@@ -231,14 +231,18 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
         struct tt_control c = right ? tt_exercise_control(q.above, q.below) : (struct tt_control){0};
         double low, high;
+        if (c.busy)
+            tt_text_printf(out, "noise: %s: whether the machine was the same in both runs is not known, since what both "
+                                "have alike was recorded while other programs had the processors\n", question->id);
         if (!c.moved || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
         tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
                             "second, by the median of their shares of the steps that were not recorded (together "
                             "%.1f %% of %.4g ms, then %.1f %% of %.4g ms). Either the machine was not the same in all "
-                            "of these steps, or the change affects them too. The answer is right, but with and "
+                            "of these steps, or the change affects them too%s. The answer is right, but with and "
                             "without that the interval is %.3g to %.3g%s: measure both again\n",
                        question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
-                       100 * c.there, 1e3 * c.seconds_there, low, high,
+                       100 * c.there, 1e3 * c.seconds_there,
+                       c.disturbed ? ", or it is the recording, which something slowed" : "", low, high,
                        noise_of(&q) > 0 ? ", which shows neither gain nor loss"
                                         : ", and how much of it is the change is open");
     }

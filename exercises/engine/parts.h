@@ -230,6 +230,7 @@ struct tt_named {
     int words; /* of the sentence that say what it is */
     double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
     double apart; /* the same without rounding */
+    int described; /* words of the sentence that stand in the name of the figure */
     const struct tt_figure *f;
     char unknown[40]; /* another number with a unit that is no figure of the list; "": there is none */
     char given[40], against[160]; /* the number; the run or row that it is not of, or what its words say instead */

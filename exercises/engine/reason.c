@@ -267,8 +267,9 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
 /* A number of so many digits that it is no figure by chance, and not that of the answer. */
 static bool is_beside(const struct tt_mark *m)
 {
+    static const double beside[] = {[4] = 0.01, [5] = 4e-4, [6] = 1e-4};
     int digits = tt_exercise_digits(m->given);
-    return digits > 3 && fabs(m->number - m->value) > (digits > 4 ? 0.002 : 0.01) * fabs(m->value) &&
+    return digits > 3 && fabs(m->number - m->value) > beside[digits > 6 ? 6 : digits] * fabs(m->value) &&
            !tt_exercise_rounded(m->given, m->number, m->value);
 }
 
@@ -284,7 +285,7 @@ static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope 
         if (number && is_rounded(q, m, v.number)) say_known(m, tt_yaml_get(y, "says")->text, 0);
         tt_formula_free(&v);
     }
-    if (m->kind == TT_MARK_RIGHT && is_beside(m)) find_other_run(q, scope, m, 1e-9);
+    if (m->kind == TT_MARK_RIGHT && is_beside(m)) find_other_run(q, scope, m, 5e-7); /* all digits of a file */
     return TT_OK;
 }
 

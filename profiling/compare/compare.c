@@ -248,17 +248,23 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
-    if (!r->control.moved || r->control.all) return;
     const struct tt_control *k = &r->control;
     bool interval = isfinite(r->range.low);
+    if (k->busy && interval && !r->busy && !r->in_turns)
+        tt_text_printf(&c->warnings,
+                       "%s: whether the machine was the same as in %s is not known, since what both have alike was "
+                       "recorded while other programs had the processors: the interval is of the steps alone\n",
+                       r->label, base->label);
+    if (!k->moved || k->all) return;
     tt_text_printf(&c->warnings,
                    "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
                    "by the median of their shares of the steps that were not recorded (together %.1f %% of %.4g ms "
                    "there, %.1f %% of %.4g ms here). Either the machine was not the same in all of these steps, or the "
-                   "change affects them too%s; "
+                   "change affects them too%s%s; "
                    "measure both again, or in turns (tt bench --against)\n",
                    r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
                    1e3 * k->seconds_there,
+                   k->disturbed ? ", or it is the recording: their shares are of disturbed steps" : "",
                    interval ? ": the interval holds the speed-up with and without that" : "");
 }
 

@@ -137,7 +137,10 @@ bool tt_grad_missing(const struct tt_grad *g) { return g->zeros == g->count || g
 
 bool tt_grad_vanishes(const char *name, int64_t seq_len)
 {
-    return seq_len == 1 && (strstr(name, "attention.wq") || strstr(name, "attention.wk"));
+    static const char *const of[] = {"attention.wq.", "attention.wk.", "attention.q_norm.", "attention.k_norm."};
+    bool scored = false;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) scored |= strstr(name, of[i]) != NULL;
+    return scored && seq_len == 1;
 }
 
 static bool same_shape(const struct tt_grad *a, const struct tt_grad *b)

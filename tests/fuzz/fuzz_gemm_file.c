@@ -1,12 +1,6 @@
 /* The file in which a GPU's timed matrix products are kept. Each line has a checksum, so the input is also tried with
- * the right ones. The reader is compiled in here, against empty headers in place of the vendor's (fake/). */
-#if __has_include("backend/gpu/gemm_file.c")
+ * the right ones. The reader is compiled in here, against an empty header in place of the vendor's (fake/). */
 #include "backend/gpu/gemm_file.c"
-typedef struct gemm_algorithm algorithm;
-#else
-#include "backend/gpu/gemm_file.c"
-typedef cublasLtMatmulAlgo_t algorithm;
-#endif
 #include "tests/fuzz/fuzz.h"
 
 static const char device[] = "NVIDIA H200, 132 units, cuBLASLt 130100";
@@ -14,7 +8,7 @@ static const char device[] = "NVIDIA H200, 132 units, cuBLASLt 130100";
 static void try_it(const void *data, size_t n)
 {
     struct gemm_file f;
-    algorithm found;
+    struct gemm_algorithm found;
     tt_gemm_file_open(&f, fuzz_file(data, n), device);
     for (size_t i = 0; i < f.count; i++) PROMISE(tt_gemm_file_find(&f, f.choices[i].shape, &found));
     tt_gemm_file_close(&f);
