@@ -151,12 +151,12 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     if (!busy[0] && !(shares > 1)) return;
     tt_text_printf(out, "noise: %s: ", name);
     if (busy[0])
-        tt_text_printf(out, "when it was measured, %s; its step may have taken %.2g times as long as on a "
+        tt_text_printf(out, "when it was measured, %s; its step may have taken %.3g times as long as on a "
                             "quiet one", busy, step);
     else
         tt_text_puts(out, "something disturbed the steps that were recorded");
     if (shares > 1)
-        tt_text_printf(out, "%s operations may have taken %.2g times as long as alone, short ones more: shares and "
+        tt_text_printf(out, "%s operations may have taken %.3g times as long as alone, short ones more: shares and "
                        "roofs are off",
                        busy[0] ? ", and" : ":", shares);
     tt_text_puts(out, "\n");

@@ -156,27 +156,43 @@ static bool others_took(const struct tt_profile *p)
     return tt_host_computes(p) && tt_was_busy(p->run.load, p->run.waited);
 }
 
+/* The phases of which one of the two times is more than so many times the other, as a list. */
+static int phases_apart(const struct tt_profile *p, bool wall_longer, double times, char out[120])
+{
+    int count = 0;
+    out[0] = 0;
+    for (int i = 0; i < p->phases_count; i++) {
+        const struct tt_profile_phase *f = &p->phases[i];
+        double longer = wall_longer ? f->wall : f->device, shorter = wall_longer ? f->device : f->wall;
+        size_t n = strlen(out);
+        bool worth = !wall_longer || (f->kernels && longer - shorter > 0.02 * p->step.seconds);
+        if (!(shorter > 0 && longer > times * shorter) || !worth) continue;
+        snprintf(out + n, 120 - n, "%s%s", count++ ? " and " : "", f->name);
+    }
+    return count;
+}
+
 /* Where the host computes, its time is no overhead. A GPU runs kernels beside each other; a CPU does not. The few
  * percent by which steps differ anyway are not worth a word. */
 void tt_phase_remark(const struct tt_profile *p, char out[400])
 {
-    char longer[120] = "";
-    int count = 0;
+    char longer[120], slower[120];
     out[0] = 0;
     if (!tt_host_computes(p) || !p->phases_count) return;
-    for (int i = 0; i < p->phases_count; i++) {
-        size_t n = strlen(longer);
-        if (!(p->phases[i].wall > 0 && p->phases[i].device > 1.03 * p->phases[i].wall)) continue;
-        snprintf(longer + n, sizeof longer - n, "%s%s", count++ ? " and " : "", p->phases[i].name);
-    }
+    int count = phases_apart(p, false, 1.03, longer), slow = phases_apart(p, true, 1.15, slower);
     int n = snprintf(out, 400, "On a CPU the host computes: its time is that of the kernels, not of launching them.");
-    if (!count) return;
-    snprintf(out + n, 400 - (size_t)n,
-             " Wall and device are of different steps%s, so the kernels of %s seem to take longer than %s.",
-             tt_recorded_busy(p)         ? ", on a busy machine"
-             : tt_recorded_slowed(p) > 1 ? ", and something slowed the recorded ones"
-                                         : "",
-             longer, count > 1 ? "these phases" : "it");
+    if (!count && !slow) return;
+    n += snprintf(out + n, 400 - (size_t)n, " Wall and device are of different steps%s",
+                  tt_recorded_busy(p)         ? ", on a busy machine"
+                  : tt_recorded_slowed(p) > 1 ? ", and something slowed the recorded ones"
+                                              : "");
+    if (count)
+        n += snprintf(out + n, 400 - (size_t)n, ", so the kernels of %s seem to take longer than %s", longer,
+                      count > 1 ? "these phases" : "it");
+    if (slow)
+        n += snprintf(out + n, 400 - (size_t)n, "%s %s took longer than %s kernels, also by what lies between them",
+                      count ? ", and" : ":", slower, slow > 1 ? "their" : "its");
+    snprintf(out + n, 400 - (size_t)n, ".");
 }
 
 double tt_between_steps(const struct tt_profile *p)

@@ -80,7 +80,7 @@ static void tells_busy_runs(void)
     CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
     CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
           "a load that began with the run: %s", out.s);
-    CHECK(out.s && strstr(out.s, "its step may have taken 4.1 times as long as on a quiet one\n"), "%s", out.s);
+    CHECK(out.s && strstr(out.s, "its step may have taken 4.08 times as long as on a quiet one\n"), "%s", out.s);
     CHECK(out.s && strstr(out.s, "noise: shares: something disturbed the steps that were recorded: operations may "
                                  "have taken 4 times as long as alone, short ones more: shares and roofs are off"),
           "%s", out.s);

@@ -148,6 +148,17 @@ static void names_all_phases_that_seem_longer(void)
     phases[0].device = 1.3;
     tt_phase_remark(&p, words);
     CHECK(!strstr(words, "longer"), "%s", words);
+    phases[1].device = 1.7, phases[1].kernels = 60;
+    tt_phase_remark(&p, words);
+    CHECK(strstr(words, "of different steps: backward took longer than its kernels, also by what lies between them."),
+          "%s", words);
+    phases[0].device = 1.6;
+    tt_phase_remark(&p, words);
+    CHECK(strstr(words, ", so the kernels of forward seem to take longer than it, and backward took longer than"), "%s",
+          words);
+    phases[0].device = 1.3, phases[1].kernels = 0; /* the host reads the data: nothing of it is a kernel's */
+    tt_phase_remark(&p, words);
+    CHECK(!strstr(words, "longer"), "%s", words);
     p.phases = own, p.phases_count = 0;
     tt_profile_free(&p);
 }
