@@ -235,6 +235,34 @@ static void a_bare_number_needs_a_word(void)
                cases, sizeof cases / sizeof *cases);
 }
 
+/* Runs that nobody can tell apart are neither faster nor slower, and a figure of them may be said so. */
+static void what_noise_leaves_open_may_be_denied(void)
+{
+    static const char text[] = "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
+                               "\"step\": {\"seconds\": %g, \"deviation\": 0.004}, \"samples\": ["
+                               "{\"seconds\": %g}, {\"seconds\": %g}, {\"seconds\": %g}]}";
+    static const char rows[] = "- is: slow:step.seconds / fast:step.seconds as how many times as fast as slow fast is\n"
+                               "  change: times faster than slow\n";
+    static const struct said open[] = {{"It is not faster: 1.04 times", NULL},
+                                       {"It is not slower: 1.04 times", NULL},
+                                       {"It is faster: 1.04 times", NULL},
+                                       {"It is slower: 1.04 times", "opposite"}},
+                             decided[] = {{"It is not faster: 2.08 times", "opposite"},
+                                          {"It is not slower: 2.08 times", NULL}};
+    for (int i = 0; i < 2; i++) {
+        char of_slow[400], of_fast[400];
+        double x = i ? 2 : 1;
+        snprintf(of_slow, sizeof of_slow, text, 0.104 * x, 0.1 * x, 0.104 * x, 0.108 * x);
+        snprintf(of_fast, sizeof of_fast, text, 0.1, 0.096, 0.1, 0.104);
+        struct tt_json *near[2];
+        CHECK_OK(tt_json_parse(of_slow, strlen(of_slow), &near[0]));
+        CHECK_OK(tt_json_parse(of_fast, strlen(of_fast), &near[1]));
+        for (int k = 0; k < 2; k++) runs[k].profile = near[k];
+        check_said(rows, i ? decided : open, i ? 2 : 4);
+        for (int k = 0; k < 2; k++) runs[k].profile = owned[k], tt_json_free(near[k]);
+    }
+}
+
 int main(void)
 {
     open_runs();
@@ -246,6 +274,7 @@ int main(void)
     TEST(a_figure_needs_its_noun);
     TEST(a_figure_is_of_its_quantity);
     TEST(a_bare_number_needs_a_word);
+    TEST(what_noise_leaves_open_may_be_denied);
     close_runs();
     return test_end();
 }
