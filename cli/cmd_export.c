@@ -73,7 +73,8 @@ static tt_status holds_checkpoint(const char *folder, bool *holds)
 
 static tt_status no_checkpoint(const char *one, const char *other)
 {
-    if (!strcmp(one, other)) return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", one, one);
+    if (!strcmp(one, other))
+        return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", one, one);
     return tt_fail(TT_USAGE, "neither %s nor %s holds a checkpoint; name a run, and a new folder for the model", one,
                    other);
 }

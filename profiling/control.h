@@ -13,7 +13,7 @@ struct tt_control {
     double times;  /* how many times as long they took in the second: the median of single operators, weighted by their
                     * time; NaN: there is no control */
     bool moved;    /* by more than two runs of one program differ */
-    bool disturbed; /* one was recorded in steps that took longer than the others: these are shares of disturbed steps */
+    bool disturbed; /* one was recorded in steps that took longer than its others: these are shares of such steps */
     bool busy;      /* while other programs had the processors: there is no control */
     bool all;      /* nothing differs but the build, the machine or the values */
 };

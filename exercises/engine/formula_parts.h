@@ -56,8 +56,8 @@ double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_is_timed(const struct tt_json *profile); /* more than one step was measured */
 
 /* drift.c: what two runs have alike, as tt compare has it; how far its times moved, as a part, 0 where there is no such
- * thing; and what the quotient of their steps may be off by: the noise of both, no less than that, and times what a busy
- * machine may have slowed one of them by; 1 where a single step was all. */
+ * thing; and what the quotient of their steps may be off by: the noise of both, no less than that, and times what a
+ * busy machine may have slowed one of them by; 1 where a single step was all. */
 struct tt_control tt_exercise_control(const struct tt_json *above, const struct tt_json *below);
 double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b);
 double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b);

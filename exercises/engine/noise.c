@@ -232,8 +232,9 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
         struct tt_control c = right ? tt_exercise_control(q.above, q.below) : (struct tt_control){0};
         double low, high;
         if (c.busy)
-            tt_text_printf(out, "noise: %s: whether the machine was the same in both runs is not known, since what both "
-                                "have alike was recorded while other programs had the processors\n", question->id);
+            tt_text_printf(out, "noise: %s: whether the machine was the same in both runs is not known, since what "
+                                "both have alike was recorded while other programs had the processors\n",
+                           question->id);
         if (!c.moved || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
         tt_text_printf(out, "noise: %s: the %d operators that the two runs have alike took %.2f times as long in the "
                             "second, by the median of their shares of the steps that were not recorded (together "

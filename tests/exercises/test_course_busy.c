@@ -235,8 +235,8 @@ static void busy_runs_mean_something_else(void)
     CHECK(ask(&e, r, 3, "recording_percent", "2.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Far more than the events")
           && strstr(m.means, "636 events cost 0.0254 ms"), "%s", m.means);
     CHECK(ask(&e, r, 3, "backward_over_forward", "1.73", &m) == TT_MARK_RIGHT &&
-          strstr(m.means, "disturbed, so that this says little: the products alone took 1.75 times as long, and what is no "
-                          "product 1.65 times."), "%s", m.means);
+          strstr(m.means, "disturbed, so that this says little: the products alone took 1.75 times as long, and what "
+                          "is no product 1.65 times."), "%s", m.means);
     static const char *const shares[][2] = {{"mostly_gemm", "false"}, {"gemm_percent", "80"},
                                             {"largest_group", "swiglu_gate_up"}};
     for (int i = 0; i < 3; i++)

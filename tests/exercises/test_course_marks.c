@@ -476,8 +476,8 @@ static void a_figure_of_another_run_is_told_within_the_tolerance(void)
                                            {"09-faults", "healthy_first", "4.1869", "of the run patient"},
                                            {"09-faults", "healthy_first", "4.186879", "of the run patient"},
                                            {"09-faults", "healthy_first", "4.18687916", "of the run patient"}};
-    struct tt_json *healthy = json("{\"run\": {\"vocab_size\": 64}, \"step\": {\"loss\": 3.9}, \"samples\": [{\"loss\": "
-                                   "4.18907642}]}"),
+    struct tt_json *healthy = json("{\"run\": {\"vocab_size\": 64}, \"step\": {\"loss\": 3.9}, "
+                                   "\"samples\": [{\"loss\": 4.18907642}]}"),
                    *patient = json("{\"step\": {\"loss\": 3.9}, \"samples\": [{\"loss\": 4.18687916}]}");
     struct tt_formula_run sick[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
     check_answers(losses, sizeof losses / sizeof *losses, sick, 2);

@@ -298,8 +298,8 @@ static void what_is_alike_is_a_control(void)
     save(&others, "others");
     CHECK_OK(compare("alone", "others", c)); /* other programs may have taken anything of any operator */
     CHECK(!c->runs[1].control.moved && isnan(c->runs[1].control.times) && c->runs[1].range.high < 1 &&
-          strstr(c->warnings.s, "whether the machine was the same as in alone is not known"), "%g, %g: %s", c->runs[1].control.times,
-          c->runs[1].range.high, c->warnings.s);
+          strstr(c->warnings.s, "whether the machine was the same as in alone is not known"), "%g, %g: %s",
+          c->runs[1].control.times, c->runs[1].range.high, c->warnings.s);
     tt_compare_free(c);
 
     CHECK_OK(compare("first", "still", c)); /* only the change is slower */
