@@ -163,13 +163,8 @@ void tt_gemm_file_save(struct gemm_file *f)
 {
     if (!f->path || !f->changed) return;
     f->changed = false;
-    char *folder = strdup(f->path), *slash = folder ? strrchr(folder, '/') : NULL;
-    int lock = -1;
-    if (slash > folder) {
-        *slash = 0;
-        tt_status_free(tt_folder_lock(folder, TT_LOCK_WAIT, &lock)); /* without it another's lines may be lost */
-    }
+    int lock;
+    tt_status_free(tt_parent_lock(f->path, TT_LOCK_WAIT, &lock)); /* without it another's lines may be lost */
     replace(f);
     tt_folder_unlock(&lock);
-    free(folder);
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -40,6 +42,18 @@ tt_status tt_folder_lock(const char *path, int seconds, int *lock)
         if (taken) nap();
     }
     return tt_fail(TT_FAILED, "%s: another tt is writing there; wait for it, or choose another folder", path);
+}
+
+tt_status tt_parent_lock(const char *path, int seconds, int *lock)
+{
+    *lock = -1;
+    char *folder = strdup(path);
+    if (!folder) return tt_no_memory("a path");
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = 0;
+    tt_status st = tt_folder_lock(slash ? folder : ".", seconds, lock);
+    free(folder);
+    return st;
 }
 
 void tt_folder_unlock(int *lock)

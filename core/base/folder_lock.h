@@ -11,6 +11,8 @@ enum { TT_LOCK_WAIT = 10 };
  * process ends. If another process still holds it after `seconds`, returns an error that says so. On a file system
  * without locks it always succeeds. */
 tt_status tt_folder_lock(const char *path, int seconds, int *lock);
+/* The same of the folder that a file is in, while that file is read and written again. */
+tt_status tt_parent_lock(const char *path, int seconds, int *lock);
 void tt_folder_unlock(int *lock); /* sets it to -1; does nothing if it is -1 already */
 
 #endif

@@ -106,7 +106,8 @@ static enum tt_mention names(const struct tt_clause *c, const char *name)
 {
     static const char verbs[] =
         "is|was|has|had|does|takes|took|needs|reaches|shows|gives|comes|moves|hides|sends|ends|"
-        "makes|runs|starts|launches|uses|gets|spends|rises|falls|grows|gains|loses|processes|waits";
+        "makes|runs|starts|launches|uses|gets|spends|rises|falls|grows|gains|loses|processes|waits|"
+        "waited|copies|copied|ran|did|reached|moved|spent|used|needed";
     enum tt_mention found = TT_MENTION_NONE;
     for (const char *s = c->begin; (s = find(c, s, name)); s++) {
         const char *behind = s + strlen(name), *before = s;

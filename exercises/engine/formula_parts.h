@@ -55,6 +55,13 @@ double tt_exercise_scatter(const struct tt_json *profile);
 double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_is_timed(const struct tt_json *profile); /* more than one step was measured */
 
+/* roofs.c: one product was measured for both; the rate of it, in FLOP/s; it may be too low by itself; and by how many
+ * times, by itself and by what other runs of the exercise have for that device. */
+bool tt_exercise_same_roof(const struct tt_json *a, const struct tt_json *b);
+double tt_exercise_roof(const struct tt_json *profile);
+bool tt_exercise_roof_doubtful(const struct tt_json *profile);
+double tt_exercise_roof_times(const struct tt_formula_scope *scope, const struct tt_json *profile);
+
 /* drift.c: what two runs have alike, as tt compare has it; how far its times moved, as a part, 0 where there is no such
  * thing; and what the quotient of their steps may be off by: the noise of both, no less than that, and times what a
  * busy machine may have slowed one of them by; 1 where a single step was all. */

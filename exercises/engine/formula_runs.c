@@ -114,7 +114,8 @@ tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const 
 }
 
 /* slowed('a'), shares_slowed('a'): how many times as long as on a quiet machine the step, and the recorded operations,
- * may have taken. shares_words('a'): the second as a sentence. scatter('a'): by what part the step may be off. */
+ * may have taken. shares_words('a'): the second as a sentence. scatter('a'): by what part the step may be off. roof_times('a'): how
+ * many times higher its measured roof of products may be. */
 tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     const struct tt_json *run;
@@ -124,6 +125,8 @@ tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, cons
     if (!run) return TT_OK;
     if (!strcmp(name, "shares_words"))
         say_shares(run, out);
+    else if (!strcmp(name, "roof_times"))
+        *out = tt_formula_number(tt_exercise_roof_times(p->scope, run));
     else if (!strcmp(name, "scatter"))
         *out = tt_formula_number(tt_exercise_scatter(run));
     else /* 1e9: it may be anything */

@@ -162,16 +162,6 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     tt_text_puts(out, "\n");
 }
 
-/* One product was measured for both. */
-static bool same_roof(const struct tt_json *a, const struct tt_json *b)
-{
-    static const char *const of[] = {"backend", "device", "library", "precision"};
-    const struct tt_json *run = tt_json_get(a, "run"), *other = tt_json_get(b, "run");
-    for (int i = 0; i < 4; i++)
-        if (strcmp(tt_json_string(run, of[i], ""), tt_json_string(other, of[i], "")) != 0) return false;
-    return true;
-}
-
 /* Runs of one device and precision whose MFU is of another roof than the first's. */
 static void other_roofs(const struct tt_marked *m, struct tt_text *out)
 {
@@ -180,11 +170,11 @@ static void other_roofs(const struct tt_marked *m, struct tt_text *out)
     double roof = NAN;
     int n = 0, of = 0;
     for (int i = 0; i < e->run_count; i++) {
-        const struct tt_json *p = m->runs[i].profile, *efficiency = p ? tt_json_get(p, "efficiency") : NULL;
-        double here = efficiency ? tt_json_number(efficiency, "gemm_flops_per_second", NAN) : NAN;
+        const struct tt_json *p = m->runs[i].profile;
+        double here = p ? tt_exercise_roof(p) : NAN;
         if (!(here > 0)) continue;
         if (!first) first = p, roof = here, of = i;
-        if (!same_roof(first, p) || !(fabs(here / roof - 1) > 0.01)) continue;
+        if (!tt_exercise_same_roof(first, p) || !(fabs(here / roof - 1) > 0.01)) continue;
         tt_text_printf(out, "%s %s (%.4g TFLOP/s)", n++ ? "," : "noise:", e->runs[i].name, here / 1e12);
     }
     if (n)
@@ -197,10 +187,7 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
 {
     int n = 0;
     for (int i = 0; i < m->exercise->run_count; i++) {
-        const struct tt_json *e = m->runs[i].profile ? tt_json_get(m->runs[i].profile, "efficiency") : NULL;
-        if (!e || !tt_roofs_doubtful(tt_json_number(e, "roofs_load", NAN), tt_json_number(e, "gemm_spread", NAN),
-                                     tt_json_number(e, "copy_spread", NAN)))
-            continue;
+        if (!m->runs[i].profile || !tt_exercise_roof_doubtful(m->runs[i].profile)) continue;
         tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
     }
     if (n)

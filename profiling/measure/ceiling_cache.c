@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/base/file.h"
+#include "core/base/folder_lock.h"
 #include "core/base/fp8.h"
 #include "core/base/json.h"
 #include "core/base/load.h"
@@ -191,6 +192,25 @@ double tt_roof_of_plan(const struct tt_ceilings *c, const struct tt_plan *plan)
     return seconds > 0 ? flops / seconds : c->flops;
 }
 
+/* Beside what other processes have kept meanwhile: of the same device theirs where it is higher. */
+static void store(struct file *f, struct entry *e, const char *cache, bool forget)
+{
+    int lock;
+    tt_status_free(tt_parent_lock(cache, TT_LOCK_WAIT, &lock)); /* without it another's entry may be lost */
+    f->count = 0;
+    load(cache, f);
+    for (int i = 0; i < f->count && !forget; i++) {
+        const struct tt_ceilings *kept = &f->entries[i].c;
+        if (!same(&f->entries[i], e)) continue;
+        e->c.earlier |= kept->flops > e->c.flops || kept->bandwidth > e->c.bandwidth;
+        e->c.flops = fmax(e->c.flops, kept->flops);
+        e->c.bandwidth = fmax(e->c.bandwidth, kept->bandwidth);
+    }
+    keep(f, e);
+    save(cache, f);
+    tt_folder_unlock(&lock);
+}
+
 static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
                       enum tt_ceilings_how how)
 {
@@ -206,8 +226,7 @@ static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, 
         return TT_OK;
     }
     TT_TRY(measure(b, type, &least, &e->c));
-    keep(f, e);
-    if (cache) save(cache, f);
+    if (cache) store(f, e, cache, how == TT_CEILINGS_AGAIN);
     return TT_OK;
 }
 

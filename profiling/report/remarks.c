@@ -69,7 +69,9 @@ static int roofs_age(const struct tt_profile *p, char out[400])
 /* Of the largest group that is faster than memory allows, where it fits behind what is said already. */
 static void add_cache(const struct tt_profile *p, char out[400])
 {
+    const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_row *most = NULL;
+    bool doubtful = tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread);
     char words[512];
     size_t n = strlen(out);
     for (int i = 0; i < p->groups_count; i++)
@@ -78,7 +80,7 @@ static void add_cache(const struct tt_profile *p, char out[400])
     snprintf(words, sizeof words, "%s%s, %.2g %% of the step, reaches %.0f %% of the roof of memory: its bytes came "
                                   "from a cache%s.",
              n ? " " : "", most->name, 100 * most->share, most->roof_percent,
-             most->share < large ? "" : ", or that roof is too low");
+             most->share < large && !doubtful ? "" : ", or that roof is too low");
     if (n + strlen(words) < 400) strcpy(out + n, words);
 }
 
@@ -180,10 +182,10 @@ void tt_phase_remark(const struct tt_profile *p, char out[400])
     out[0] = 0;
     if (!tt_host_computes(p) || !p->phases_count) return;
     int count = phases_apart(p, false, 1.03, longer), slow = phases_apart(p, true, 1.15, slower);
-    int n = snprintf(out, 400, "On a CPU the host computes: its time is that of the kernels, not of launching them.");
+    int n = snprintf(out, 400, "On a CPU the host computes: its time is no time of launching.");
     if (!count && !slow) return;
     n += snprintf(out + n, 400 - (size_t)n, " Wall and device are of different steps%s",
-                  tt_recorded_busy(p)         ? ", on a busy machine"
+                  tt_recorded_busy(p) || others_took(p) ? ", on a busy machine"
                   : tt_recorded_slowed(p) > 1 ? ", and something slowed the recorded ones"
                                               : "");
     if (count)

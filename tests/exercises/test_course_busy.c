@@ -102,6 +102,50 @@ static void shares_of_a_busy_run_decide_nothing(void)
     tt_json_free(a);
 }
 
+/* A roof that was measured under load, or that another run has higher, bounds no target and decides no class. */
+static void a_low_roof_decides_nothing(void)
+{
+    static const char text[] =
+        "{\"run\": {\"backend\": \"cpu\", \"device\": \"x\", \"waited\": 0.01, \"steps\": 3}, \"step\": {\"seconds\": "
+        "0.2, \"deviation\": 0.001, \"tokens_per_second\": %g}, \"launch\": {\"recorded_overhead\": 0}, "
+        "\"efficiency\": {\"mfu_percent\": %g, \"mfu_full_percent\": 99, \"gemm_flops_per_second\": %g, "
+        "\"roofs_load\": %g}, \"operators\": [{"
+        "\"name\": \"gemm\", \"seconds\": 0.15, \"share\": 0.3, \"group\": \"x\"}], \"groups\": [{\"name\": "
+        "\"qkv_projection\", \"share\": 0.1, \"roof_percent\": %g}, {\"name\": \"swiglu_gate_up\", \"share\": 0.2, "
+        "\"roof_percent\": 60}]}";
+    static const struct {
+        double load, roof_of_fused, mfu_of_fused;
+        bool low;
+    } cases[] = {{0.1, 1.5e11, 113, false}, {5, 1.5e11, 113, true}, {0.1, 4.5e11, 37.6, true}};
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+    for (int i = 0; i < 3; i++) {
+        char first[900], second[900];
+        bool low = cases[i].low;
+        snprintf(first, sizeof first, text, 5000., 90., 1.5e11, cases[i].load, low ? 136. : 90.);
+        snprintf(second, sizeof second, text, 6267., cases[i].mfu_of_fused, cases[i].roof_of_fused, 0.1, 60.);
+        struct tt_json *a = json(first), *b = json(second);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "fused", .profile = b}};
+        CHECK(ask(&e, r, 2, "efficiency_class", "high", &m) == TT_MARK_RIGHT &&
+              (strstr(m.means, "the roof may be too low") != NULL) == low, "%d: %s", i, m.means);
+        CHECK((ask(&e, r, 2, "efficiency_class", "undecided", &m) == TT_MARK_RIGHT) == low, "%d", i);
+        CHECK((ask(&e, r, 2, "target_tokens", "5000 -> 6500", &m) == TT_MARK_RIGHT) == low, "%d: %s", i, m.right);
+        CHECK(ask(&e, r, 2, "target_tokens", "5000 -> 5500", &m) == TT_MARK_RIGHT, "%d: %s", i, m.right);
+        CHECK((ask(&e, r, 2, "target_mfu", "90 -> 110", &m) == TT_MARK_RIGHT) == low, "%d: %s", i, m.right);
+        CHECK(ask(&e, r, 2, "target_mfu", "90 -> 95", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 112.8 %") &&
+              (strstr(m.means, "the roof of fused is another") != NULL) == (i == 2), "%d: %s", i, m.means);
+        CHECK(ask(&e, r, 2, "products_mfu", "120", &m) == TT_MARK_RIGHT && strstr(m.means, "the roof is too low") &&
+              !strstr(m.means, "In what is left"), "%d: %s", i, m.means);
+        CHECK(ask(&e, r, 2, "amdahl_rest", "3.33", &m) == TT_MARK_RIGHT &&
+              (strstr(m.means, "roof, which is too low to tell") != NULL) == low &&
+              (strstr(m.means, "(90 and 60 % now)") != NULL) == !low, "%d: %s", i, m.means);
+        tt_json_free(a);
+        tt_json_free(b);
+    }
+    tt_exercise_free(&e);
+}
+
 /* On a CPU nothing waits for launches: what the step takes beyond its kernels is no launch. */
 static void a_cpu_waits_for_no_launch(void)
 {
@@ -468,6 +512,7 @@ int main(void)
 {
     TEST(a_box_may_stay_open);
     TEST(shares_of_a_busy_run_decide_nothing);
+    TEST(a_low_roof_decides_nothing);
     TEST(a_cpu_waits_for_no_launch);
     TEST(busy_runs_show_no_gain);
     TEST(gains_are_decided_by_their_intervals);

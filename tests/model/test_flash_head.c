@@ -232,8 +232,6 @@ int main(void)
     TEST(diagnose_says_it);
     TEST(a_prediction_says_it);
     TEST(a_profile_says_it);
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    CHECK(!system(command));
+    CHECK_OK(tt_remove_tree(dir));
     return test_end();
 }

@@ -224,6 +224,31 @@ static void ceilings_are_kept(void)
     CHECK(second.flops == c.flops && second.bandwidth == c.bandwidth, "kept");
 }
 
+static char beside[600]; /* kept by another process while this one measures */
+
+static tt_status multiply_beside(void *self, const struct tt_gemm *g, tt_stream stream)
+{
+    if (!tt_is_file(beside)) fixture_ceilings_at(&backend, beside, GEMM_RATE, COPY_RATE);
+    return backend.ops->gemm(self, g, stream);
+}
+
+/* What another process has kept meanwhile stays, unless it is to be forgotten. */
+static void nothing_of_others_is_lost(void)
+{
+    struct tt_backend_ops ops = *backend.ops;
+    struct tt_backend with_another = {.self = backend.self, .ops = &ops};
+    struct tt_ceilings c, again;
+    ops.gemm = multiply_beside;
+    snprintf(beside, sizeof beside, "%s/beside.json", dir);
+    CHECK_OK(tt_ceilings_find(&with_another, TT_FP32, beside, TT_CEILINGS_KEPT, &c));
+    CHECK(c.flops == GEMM_RATE && c.bandwidth == COPY_RATE && c.earlier, "%g, %g", c.flops, c.bandwidth);
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, beside, TT_CEILINGS_KEPT, &again));
+    CHECK(again.kept && again.flops == GEMM_RATE && again.bandwidth == COPY_RATE, "%g", again.flops);
+    unlink(beside);
+    CHECK_OK(tt_ceilings_find(&with_another, TT_FP32, beside, TT_CEILINGS_AGAIN, &c));
+    CHECK(c.flops > 0 && c.flops < GEMM_RATE && !c.earlier, "%g", c.flops);
+}
+
 /* What a busy or slow machine measured does not stay: a copy on trial contradicts it, on a CPU a product too. */
 static void slow_roofs_are_raised(void)
 {
@@ -265,6 +290,7 @@ int main(void)
     TEST(reading_refuses);
     TEST(folders_are_respected);
     if (!test_few()) TEST(ceilings_are_kept); /* these measure large products */
+    if (!test_few()) TEST(nothing_of_others_is_lost);
     if (!test_few()) TEST(slow_roofs_are_raised);
     if (!test_few()) TEST(eight_bits_are_measured_too);
     return end_profiles();
