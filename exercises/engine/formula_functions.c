@@ -302,8 +302,8 @@ static const struct function {
     {"losses_apart", 2, tt_formula_two_runs}, {"gradients_apart", 2, tt_formula_two_runs}, {"weighted", 2, weighted},
     {"span", 3, span}, {"over", 3, over}, {"sides", 4, sides}, {"slowed", 1, tt_formula_one_run},
     {"shares_slowed", 1, tt_formula_one_run}, {"shares_words", 1, tt_formula_one_run},
-    {"scatter", 1, tt_formula_one_run}, {"roof_times", 1, tt_formula_one_run}, {"own", 2, tt_formula_share}, {"share_low", 2, tt_formula_share},
-    {"share_high", 2, tt_formula_share},
+    {"scatter", 1, tt_formula_one_run}, {"roof_times", 1, tt_formula_one_run},
+    {"own", 2, tt_formula_share}, {"share_low", 2, tt_formula_share}, {"share_high", 2, tt_formula_share},
 };
 
 static const struct function *find(const char *name)

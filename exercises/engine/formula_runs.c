@@ -114,8 +114,8 @@ tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const 
 }
 
 /* slowed('a'), shares_slowed('a'): how many times as long as on a quiet machine the step, and the recorded operations,
- * may have taken. shares_words('a'): the second as a sentence. scatter('a'): by what part the step may be off. roof_times('a'): how
- * many times higher its measured roof of products may be. */
+ * may have taken. shares_words('a'): the second as a sentence. scatter('a'): by what part the step may be off.
+ * roof_times('a'): how many times higher its measured roof of products may be. */
 tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     const struct tt_json *run;

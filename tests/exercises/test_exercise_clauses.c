@@ -24,7 +24,8 @@ static void a_figure_is_of_its_run(void)
     static const char other[] = "250 is taken for the step of slow, and the sentence says it of fast";
     static const struct said cases[] = {
         {"The step of slow takes 250 ms", NULL}, {"The step of fast takes 250 ms", other},
-        {"fast takes 250 ms", other}, {"fast spent 250 ms", other}, {"In fast it is 250 ms", other}, {"fast's step is 250 ms", other},
+        {"fast takes 250 ms", other}, {"fast spent 250 ms", other},
+        {"In fast it is 250 ms", other}, {"fast's step is 250 ms", other},
         {"The step takes 250 ms, that of fast less", NULL}, {"slow takes 250 ms and fast 100 ms", NULL},
         {"250 ms instead of the 100 of fast", NULL},
         {"fast makes it in 250 ms", other}, {"The fast step takes 250 ms", other},
