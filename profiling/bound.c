@@ -22,7 +22,8 @@ const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes
 {
     const double least_share = 0.2;
     double compute = flops / roofs->flops, memory = bytes / roofs->bandwidth, longer = fmax(compute, memory);
-    double most = seconds * (1 - roofs->waited), slowed = fmax(roofs->slowed, 1);
+    double slowed = fmax(roofs->slowed, 1);
+    double most = seconds < TT_BRIEF ? seconds : seconds * (1 - roofs->waited); /* brief work may not have waited */
     double least = fmin(most, roofs->waited > 0 ? tt_alone(seconds, slowed) : seconds / slowed);
     if (!(longer > 0) || !(seconds > 0) || !isfinite(longer)) return "";
     if (longer < least_share * least) return "latency";

@@ -85,9 +85,9 @@ double tt_slowed(double load, double waited)
 
 double tt_alone(double seconds, double slowed)
 {
-    const double turn = 0.004, brief = 0.05; /* seconds: Linux gives 3 or 4 ms at a time */
+    const double turn = 0.004; /* seconds: Linux gives 3 or 4 ms at a time */
     if (!(slowed > 1)) return seconds;
-    return fmax(0, seconds / slowed - (seconds < brief ? turn : 0));
+    return fmax(0, seconds / slowed - (seconds < TT_BRIEF ? turn : 0));
 }
 
 void tt_was_busy_words(double load, double waited, char out[100])

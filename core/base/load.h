@@ -42,6 +42,9 @@ void tt_was_busy_words(double load, double waited, char out[100]);
  * threads waited half of their time, steps took 2 to 7.6 times as long. */
 double tt_slowed(double load, double waited);
 
+/* Seconds: what took less may not have waited at all, or may hold a whole turn of another program. */
+#define TT_BRIEF 0.05
+
 /* The least that something may have taken alone which took so long and may have been slowed by that factor: others make
  * it longer, never shorter, and what is brief by a turn of theirs, which may be longer than it is itself. */
 double tt_alone(double seconds, double slowed);

@@ -85,8 +85,8 @@ void tt_exercise_say_ahead(const char *first, double ahead, const char *second, 
                            struct tt_mark *m)
 {
     snprintf(m->means, sizeof m->means,
-             "In your run %.60s has %.3g%.60s, %.60s %.3g: too little to tell which is first.", first, fabs(ahead),
-             figures ? figures : "", second, fabs(behind));
+             "In your run %.60s has %.3g%.60s, %.60s %.3g: by the noise of such runs either may be first.", first,
+             fabs(ahead), figures ? figures : "", second, fabs(behind));
 }
 
 /* The two that are nearest to the first place: the largest, and the chosen one or the next. Of them undecided is none.

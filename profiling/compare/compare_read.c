@@ -267,6 +267,24 @@ static void take_training_config(struct tt_profile_run *run, const char *folder)
     free(checkpoint);
 }
 
+/* Whether the machine was busy, of a run that knows. */
+static void take_training_load(struct tt_profile_run *run, const char *folder)
+{
+    enum { LIMIT = 1 << 20 };
+    char path[1200], *text = NULL;
+    size_t size;
+    struct tt_json *j = NULL;
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    if (!tt_is_file(path)) return;
+    tt_status st = tt_file_read(path, LIMIT, &text, &size);
+    if (!st) st = tt_json_parse(text, size, &j);
+    run->load = tt_json_number(j, "load", NAN);
+    run->waited = tt_json_number(j, "waited", NAN);
+    tt_json_free(j);
+    free(text);
+    tt_status_free(st); /* a damaged one knows nothing */
+}
+
 /* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it
  * was. */
 struct pace {
@@ -333,6 +351,7 @@ static tt_status add_training(struct tt_comparison *c, const char *folder, const
     TT_TRY(new_run(c, &r));
     label_by_path(r, folder);
     take_training_config(&r->profile.run, folder);
+    take_training_load(&r->profile.run, folder);
     FILE *f = fopen(path, "r");
     if (!f) return tt_file_error(errno, "open", path);
     tt_status st = read_lines(f, &r->profile, &pace);

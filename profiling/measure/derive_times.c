@@ -27,7 +27,9 @@ static struct tt_roofs roofs_of(const struct tt_ceilings *c, double rate, bool b
 
 struct tt_roofs tt_roofs_of_row(const struct tt_ceilings *c, double rate, const struct tt_profile *p)
 {
-    return roofs_of(c, rate, tt_recorded_busy(p), tt_recorded_waited(p), tt_recorded_slowed(p));
+    /* Steps of a CPU may be so far apart that a slower recording is nothing new; its rows are slower all the same. */
+    double slower = tt_host_computes(p) ? 1 + p->launch.recorded_overhead : 1;
+    return roofs_of(c, rate, tt_recorded_busy(p), tt_recorded_waited(p), fmax(tt_recorded_slowed(p), slower));
 }
 
 struct tt_roofs tt_roofs_of_step(const struct tt_ceilings *c, double rate, const struct tt_profile *p)

@@ -216,6 +216,13 @@ static void compares_benchmarks_and_training_runs(void)
         "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":150}\n{\"step\":2,\"loss\":3.25,\"tokens_per_second\":150}\n");
     CHECK_OK(compare("run1", "run2", c));
     CHECK(c->runs[1].speedup == 1.5 && c->runs[1].loss_difference == 0.25 && c->runs[1].loss == 3.25);
+    CHECK(!strstr(c->warnings.s, "busy"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    write_text("run1/run.json", "{\"load\": 0.2, \"waited\": 0.53}");
+    write_text("run2/run.json", "{\"load\": 5, \"wai"); /* damaged: nothing is known */
+    CHECK_OK(compare("run1", "run2", c));
+    CHECK(strstr(c->warnings.s, "run1: when it was measured, the machine was busy: threads waited 53 %") &&
+          !strstr(c->warnings.s, "run2: when"), "%s", c->warnings.s);
     tt_compare_free(c);
 
     /* a fast moment counts for no more time than it was: 20 steps at 100 and 10000 are 20 / (10/100 + 10/10000) */

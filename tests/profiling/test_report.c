@@ -347,7 +347,9 @@ static void bounds_are_borne_out(void)
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 12), "uncertain"), "a sixth, and others share caches too");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 21), "latency"), "they do not explain that");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
-    CHECK(!strcmp(tt_bound_by(&roofs, 22e7, 1e4, 0.049), "compute"), "10 of 49 ms, of which others had half");
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e7, 1e4, 0.049), "compute"), "10 of 49 ms");
+    CHECK(!strcmp(tt_bound_by(&roofs, 132e6, 1e4, 0.045), "uncertain"), "6 of 45 ms, which may not have waited");
+    CHECK(!strcmp(tt_bound_by(&roofs, 264e6, 1e4, 0.09), "compute"), "12 of 90 ms, of which others had half");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e6, 1e4, 0.02), "uncertain"), "1 of 20 ms, of which 4 may be a turn of others");
     roofs.waited = 0, roofs.slowed = 1.5; /* slowed by something else */
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 4), "compute"));
