@@ -182,7 +182,7 @@ void tt_phase_remark(const struct tt_profile *p, char out[400])
     out[0] = 0;
     if (!tt_host_computes(p) || !p->phases_count) return;
     int count = phases_apart(p, false, 1.03, longer), slow = phases_apart(p, true, 1.15, slower);
-    int n = snprintf(out, 400, "On a CPU the host computes: its time is no time of launching.");
+    int n = snprintf(out, 400, "On a CPU the host runs the kernels: its time is not spent launching them.");
     if (!count && !slow) return;
     n += snprintf(out + n, 400 - (size_t)n, " Wall and device are of different steps%s",
                   tt_recorded_busy(p) || others_took(p) ? ", on a busy machine"

@@ -466,8 +466,8 @@ static void phases_of_two_passes(void)
         const char *backend;
         double device, waited;
         const char *words;
-    } cases[] = {{"cpu", 0.391, 0, "the host computes: its time is no time of launching."},
-                 {"cpu", 0.487, 0, "launching. Wall and device are of different steps, so the kernels of backward"},
+    } cases[] = {{"cpu", 0.391, 0, "the host runs the kernels: its time is not spent launching them."},
+                 {"cpu", 0.487, 0, "them. Wall and device are of different steps, so the kernels of backward"},
                  {"cpu", 0.487, 0.5, "on a busy machine, so the kernels"}, {"cuda", 0.487, 0.5, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         strcpy(p.run.backend, cases[i].backend);
