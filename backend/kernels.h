@@ -397,17 +397,17 @@ struct tt_sub_target_args {
     int64_t rows, cols, first, S, slot_stride;
 };
 
-/* The five above in one: losses[r] (row r of these rows) and, with grad, x becomes (softmax(x) - onehot)·factor·(state
- * ? loss_scale : 1). Without grad x is not changed. The gradients of a row sum up to 0 and only that of the target is
- * negative, so it has the largest magnitude: amax is that of the targets' alone. */
+/* The five above in one, over rows that begin ldx apart: losses[r] (row r of these rows) and, with grad, x becomes
+ * (softmax(x) - onehot)·factor·(state ? loss_scale : 1). Without grad x is not changed. The gradients of a row sum up
+ * to 0 and only that of the target is negative, so it has the largest magnitude: amax is that of the targets' alone. */
 struct tt_cross_entropy_args {
     enum tt_dtype dtype;
-    void *x;
+    void *x; /* (rows, cols), ldx apart */
     const int32_t *tokens;
     const struct tt_state *state; /* or NULL */
     float *losses;
     float *amax; /* with grad (kernels_fp8.h), or NULL */
-    int64_t rows, cols, first, S, slot_stride;
+    int64_t rows, cols, ldx, first, S, slot_stride;
     float factor;
     bool grad;
 };

@@ -71,12 +71,25 @@ static struct tt_gemm dx_of(const struct build *b, const void *dy, int64_t lddy,
     return g;
 }
 
+/* How many of `out` columns, in rows that begin at multiples of 16 bytes, one product makes or sums over: libraries
+ * have fast kernels for whole units of 16 bytes alone. The few columns that are left get a product of their own where
+ * that is worth it: of the 50257 tokens of GPT-2 one. */
+static int64_t columns_at_once(const struct build *b, int64_t out, int64_t ld)
+{
+    const int64_t worth = 512;
+    int64_t unit = 16 / (int64_t)tt_dtype_size(b->p->dtype);
+    bool on_matrix_units = b->p->dtype != TT_F32 || b->m->tf32;
+    return on_matrix_units && ld % unit == 0 && out >= worth ? out / unit * unit : out;
+}
+
 void linear(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
             int64_t out, int64_t ldy)
 {
-    struct tt_gemm g = forward_of(b, x, w, y, rows, in, out, ldy);
-    g.type_c = type;
-    tt_plan_gemm(b->p, &g);
+    for (int64_t at = 0, n = columns_at_once(b, out, ldy); at < out; at += n, n = out - at) {
+        struct tt_gemm g = forward_of(b, x, view(b, w, at * in), view(b, y, at), rows, in, n, ldy);
+        g.type_c = type;
+        tt_plan_gemm(b->p, &g);
+    }
 }
 
 void linear_add(struct build *b, const void *x, const void *w, const void *from, void *y, int64_t rows, int64_t in,
@@ -109,8 +122,14 @@ void linear_exp(struct build *b, const void *x, const void *w, const float *shif
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add)
 {
-    struct tt_gemm g = dx_of(b, dy, lddy, w, dx, rows, in, out);
-    g.beta = add;
+    int64_t most = columns_at_once(b, out, lddy);
+    if (most < out) { /* the few first, so that it is their small sum that is rounded in between */
+        struct tt_gemm few = dx_of(b, view(b, dy, most), lddy, view(b, w, most * in), dx, rows, in, out - most);
+        few.beta = add;
+        tt_plan_gemm(b->p, &few);
+    }
+    struct tt_gemm g = dx_of(b, dy, lddy, w, dx, rows, in, most);
+    g.beta = add || most < out;
     tt_plan_gemm(b->p, &g);
 }
 
@@ -142,17 +161,19 @@ void end_side_stream(struct build *b) { b->p->stream = TT_STREAM_MAIN; }
 void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
                int64_t out, bool add)
 {
-    struct tt_gemm g = plain(b);
-    g.a = dy, g.b = x, g.c = dw;
-    g.m = out, g.n = in, g.k = rows;
-    g.lda = lddy, g.ldb = in, g.ldc = in;
-    g.trans_a = true;
-    g.beta = add;
-    g.type_c = TT_F32;
-    g.units = units_beside(b, &g, 2);
-    begin_side_stream(b, tt_gemm_flops(&g));
-    tt_plan_gemm(b->p, &g);
-    end_side_stream(b);
+    for (int64_t at = 0, n = columns_at_once(b, out, lddy); at < out; at += n, n = out - at) {
+        struct tt_gemm g = plain(b);
+        g.a = view(b, dy, at), g.b = x, g.c = dw + at * in;
+        g.m = n, g.n = in, g.k = rows;
+        g.lda = lddy, g.ldb = in, g.ldc = in;
+        g.trans_a = true;
+        g.beta = add;
+        g.type_c = TT_F32;
+        g.units = units_beside(b, &g, 2);
+        begin_side_stream(b, tt_gemm_flops(&g));
+        tt_plan_gemm(b->p, &g);
+        end_side_stream(b);
+    }
 }
 
 void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,

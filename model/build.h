@@ -164,7 +164,7 @@ struct bundle {
     int n;
     enum tt_weight w[3];
     int64_t out[3];
-    int64_t rows, in, width; /* of the input; width of a row of the output: the sum of out */
+    int64_t rows, in, width; /* of the input; how far rows of the output are apart: the sum of out, or more */
     bool whole;
     bool in_floats; /* the output, of one matrix, whatever activations are */
 };
@@ -297,7 +297,7 @@ void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh);
 /* Losses of `rows` rows of logits from row `first`; the gradient replaces the logits (the second half of it in the
  * backward phase when in single steps). */
 void loss_steps(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first);
-void loss_fused(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first);
+void loss_fused(struct build *b, struct measured logits, int64_t ldx, float *losses, int64_t rows, int64_t first);
 
 /* fp16 alone scales its loss, and doubles the scale after so many good steps. */
 static inline int32_t loss_scale_interval(const struct build *b) { return b->p->dtype == TT_F16 ? 1000 : 0; }

@@ -179,12 +179,12 @@ void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh)
 
 /* ---- loss, the gradient written over the logits ---- */
 
-void loss_fused(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first)
+void loss_fused(struct build *b, struct measured logits, int64_t ldx, float *losses, int64_t rows, int64_t first)
 {
     b->p->group = TT_G_LOSS;
     LAUNCH(b->p, cross_entropy, .x = logits.x, .tokens = b->tokens, .state = b->state, .losses = losses,
-           .amax = logits.amax, .rows = rows, .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride,
-           .factor = b->loss_factor, .grad = b->train);
+           .amax = logits.amax, .rows = rows, .cols = b->V, .ldx = ldx, .first = first, .S = b->S,
+           .slot_stride = b->slot_stride, .factor = b->loss_factor, .grad = b->train);
 }
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */

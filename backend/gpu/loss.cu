@@ -65,7 +65,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::thre
     typedef row_team<LANES> team;
     int64_t r = team::row();
     if (r >= a.rows) return;
-    T *x = (T *)a.x + r * a.cols;
+    T *x = (T *)a.x + r * a.ldx;
     row_span span = row_span_of(x, (int)a.cols, true);
     row_chunk<T, LANES, KEEP> chunk;
     int32_t target = target_at(step_tokens(a.tokens, a.state, a.slot_stride), a.first + r, a.S);

@@ -196,11 +196,11 @@ static void zero_where_ignored(const struct tensor *x, const struct text *t, con
 /* A fp32 logit of that size is off by so much, and its exponential relatively. */
 static double logit_error(double spread) { return 2e-6 + 4 * 0x1p-24 * spread; }
 
-static void check_cross_entropy(const struct loss_case *c)
+static void check_cross_entropy_apart(const struct loss_case *c, int64_t gap)
 {
     struct text t = case_text(c);
     struct loss l = {&t, c->rows, c->first};
-    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread);
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, gap, c->spread);
     struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0);
     float factor = 0.01f;
     double *want_losses = doubles(c->rows), *want = copy_doubles(x->v, c->rows * c->V);
@@ -210,7 +210,7 @@ static void check_cross_entropy(const struct loss_case *c)
     struct tensor *amax = new_amax();
     double before = amax ? amax->v[0] : 0;
     LAUNCH(cross_entropy, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
-           .losses = (float *)losses->data, .amax = data_or_null(amax), .rows = c->rows, .cols = c->V,
+           .losses = (float *)losses->data, .amax = data_or_null(amax), .rows = c->rows, .cols = c->V, .ldx = x->ld,
            .first = c->first, .S = t.S, .slot_stride = t.slot_stride, .factor = factor, .grad = c->grad);
     close_to(losses, want_losses, 1e-6, logit_error(c->spread));
     if (c->grad) zero_where_ignored(x, &t, c);
@@ -219,6 +219,15 @@ static void check_cross_entropy(const struct loss_case *c)
     if (!amax) return;
     double most = c->grad ? largest(x, before) : before; /* the target's may be off by the rounding of its row's sum */
     close_to(amax, &most, 1e-6 + 2 * roundoff(kt.dtype), total * 1e-6);
+}
+
+/* Rows that follow each other, that begin at multiples of 16 bytes, and that begin anywhere. */
+static void check_cross_entropy(const struct loss_case *c)
+{
+    int64_t unit = 16 / (int64_t)tt_dtype_size(kt.dtype), aligned = (c->V + unit - 1) / unit * unit - c->V;
+    check_cross_entropy_apart(c, 0);
+    if (aligned > 0) check_cross_entropy_apart(c, aligned);
+    check_cross_entropy_apart(c, 3);
 }
 
 /* ---- around a product that leaves exponentials ---- */
@@ -363,8 +372,8 @@ static void losses_show_what_is_not_finite(void)
             CHECK(isfinite(lse->v[0]) && !isfinite(lse->v[1]) && isfinite(lse->v[2]), "[%s] lse %g", kt.label,
                   lse->v[1]);
             LAUNCH(cross_entropy, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
-                   .losses = (float *)losses->data, .rows = 3, .cols = 100, .S = t.S, .slot_stride = t.slot_stride,
-                   .factor = 1, .grad = true);
+                   .losses = (float *)losses->data, .rows = 3, .cols = 100, .ldx = 100, .S = t.S,
+                   .slot_stride = t.slot_stride, .factor = 1, .grad = true);
             CHECK(isfinite(losses->v[0]) && !isfinite(losses->v[1]) && isfinite(losses->v[2]), "[%s] loss %g", kt.label,
                   losses->v[1]);
         }
@@ -480,7 +489,7 @@ static void as_pytorch(bool one_kernel, const bool ignored[10], double want_loss
     int32_t *stored = (int32_t *)text->data;
     if (one_kernel) {
         LAUNCH(cross_entropy, .x = x->data, .tokens = stored, .losses = (float *)losses->data, .rows = 10, .cols = 7,
-               .S = 5, .factor = 0.1f, .grad = true);
+               .ldx = 7, .S = 5, .factor = 0.1f, .grad = true);
     } else {
         LAUNCH(row_logsumexp, .x = x->data, .lse = (float *)lse->data, .rows = 10, .cols = 7);
         LAUNCH(sub_rows, .x = x->data, .s = (float *)lse->data, .rows = 10, .cols = 7);

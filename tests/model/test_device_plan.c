@@ -85,6 +85,45 @@ static void loss_in_the_head(void)
     tt_plan_free(p);
 }
 
+static int products(const struct tt_plan *p, int64_t columns, int64_t apart)
+{
+    int n = 0;
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_gemm *g = &p->ops[i].args.gemm;
+        n += p->ops[i].kind == TT_OP_GEMM && g->n == columns && g->ldc == apart;
+    }
+    return n;
+}
+
+/* Rows of logits begin at multiples of 16 bytes. In 16 bits what is left of their columns has products of its own,
+ * forward and for the gradient of the weights, where that is worth it. */
+static void odd_vocabularies(void)
+{
+    struct tt_device_info device = {.product_epilogues = true};
+    struct tt_config narrow = config_of(TT_PREC_BF16), full = config_of(TT_FP32);
+    narrow.vocab_size = full.vocab_size = 523;
+    struct tt_plan *p = plan_for(&narrow, &device), *q = plan_for(&full, &device);
+    CHECK(products(p, 520, 528) == 1 && products(p, 3, 528) == 1 && !products(p, 523, 528));
+    CHECK(products(q, 523, 524) == 1 && !products(q, 520, 524));
+    int sums[2] = {0}; /* over 520 columns, and over 3 */
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_gemm *g = &p->ops[i].args.gemm;
+        bool of_head = p->ops[i].kind == TT_OP_GEMM && g->lda == 528 && !g->trans_a;
+        sums[0] += of_head && g->k == 520 && g->beta == 1, sums[1] += of_head && g->k == 3 && g->beta == 0;
+    }
+    CHECK(sums[0] == 1 && sums[1] == 1, "%d and %d", sums[0], sums[1]);
+    tt_plan_free(p);
+    tt_plan_free(q);
+    narrow.vocab_size = 101;
+    p = plan_for(&narrow, &device);
+    CHECK(products(p, 101, 104) == 1 && !products(p, 96, 104));
+    tt_plan_free(p);
+    narrow.version = TT_BASELINE;
+    p = plan_for(&narrow, &device);
+    CHECK(products(p, 101, 101) == 1);
+    tt_plan_free(p);
+}
+
 /* Whichever wait is missing, two operations touch the same bytes at once. */
 static void check_waits(struct tt_plan *p, const char *what)
 {
@@ -166,6 +205,7 @@ int main(void)
 {
     TEST(more_in_products);
     TEST(loss_in_the_head);
+    TEST(odd_vocabularies);
     TEST(late_updates_beside_them);
     TEST(not_in_fp32_or_unfused);
     TEST(small_products_by_multiprocessors);

@@ -2,6 +2,7 @@
 """A training step of PyTorch, and of JAX where it is installed, on a GPU beside one of tt: same model, same batch.
 
     python3 tests/peers/gpu_step.py --tt build/cuda-sm_90/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
+    python3 tests/peers/gpu_step.py --sizes 576x30x9x3x1536x49152x2048x8     (a shape of one's own; --help says of what)
     python3 tests/peers/gpu_step.py --sizes 1b --precision fp8 --modes compile,float8,float8-rows
                                     --versions flash,flash:bf16,flash:fp8:fp8-scaling=delayed   (one line)
 
@@ -42,10 +43,19 @@ SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab, S, B
 }
 MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs",
          "capture": "default", "float8": "default", "float8-rows": "default"}
+OPTIONS = ("hidden-dim", "num-layers", "num-heads", "num-kv-heads", "ffn-dim", "vocab-size", "seq-len", "batch-size")
 RECIPES = {"float8": "tensorwise", "float8-rows": "rowwise"}  # torchao's names
 ATTENTION = {"sdpa": None, "cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION"}
 ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")  # in the names of kernels
 BLOCK = 10  # steps between two looks at the clock
+
+
+def shape_of(size):
+    """The eight numbers of a size, or of one's own: 576x30x9x3x1536x49152x2048x8"""
+    own = size.split("x")
+    if size in SIZES or len(own) != len(OPTIONS) or not all(n.isdigit() for n in own):
+        return SIZES.get(size)
+    return tuple(map(int, own))
 
 
 # ---- PyTorch: this part runs in a process of its own ----
@@ -158,7 +168,9 @@ def start_jax(shape, args):
 def run_tt(version, size, args):
     version, precision, *options = version.split(":") if ":" in version else (version, args.precision)
     words = [word for option in options for word in ("--" + option).split("=")]
-    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision", precision, "--warmup",
+    own = [word for option, n in zip(OPTIONS, shape_of(size)) for word in ("--" + option, str(n))]
+    words += ["--sizes", size] if size in SIZES else own
+    row = run_json([args.tt, "bench", "--versions", version, "--precision", precision, "--warmup",
                     str(BLOCK * args.warmup), "--repeats", str(BLOCK * args.repeats), "--json", *words],
                    os.environ)["rows"][0]
     return dict(row, ms=[row["median_ms"]], peak_bytes=row["peak_memory_bytes"])
@@ -239,7 +251,8 @@ def print_table(size, shape, results, about, args):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tt", default="build/cuda-sm_90/tt", help="the tt to compare with")
-    parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES))
+    parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES) +
+                        ", or " + "x".join(SHAPE) + " in numbers")
     parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
     parser.add_argument("--versions", default="flash", help="of tt; after colons another precision and options, as in flash:fp8:fp8=all")
     parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16", "fp8"))
@@ -251,8 +264,8 @@ def parse():
     parser.add_argument("--json", metavar="FILE", help="write all rounds there too")
     parser.add_argument("--worker", choices=MODES, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if set(args.sizes.split(",")) - set(SIZES):
-        parser.error("--sizes takes " + ", ".join(SIZES))
+    if not all(map(shape_of, args.sizes.split(","))):
+        parser.error("--sizes takes " + ", ".join(SIZES) + ", and " + "x".join(SHAPE) + " in numbers")
     if min(args.rounds, args.repeats) < 1 or args.warmup < 0:
         parser.error("--rounds and --repeats are at least 1, --warmup is at least 0")
     if args.modes and set(args.modes.split(",")) - set(MODES):
@@ -265,14 +278,15 @@ def parse():
 def main():
     args = parse()
     if args.worker:
-        serve_torch(args.worker, SIZES[args.sizes], args)
+        serve_torch(args.worker, shape_of(args.sizes), args)
         return
     rows = []
     for size in args.sizes.split(","):
-        results, about = measure(size, SIZES[size], args)
+        shape = shape_of(size)
+        results, about = measure(size, shape, args)
         if not any(name.startswith("tt") for name in results):
             sys.exit(f"{size}: tt does not run here, so there is nothing to compare")
-        print_table(size, SIZES[size], results, about, args)
+        print_table(size, shape, results, about, args)
         rows += [dict(size=size, name=name, rounds=rounds) for name, rounds in results.items()]
     if args.json:
         with open(args.json, "w") as file:

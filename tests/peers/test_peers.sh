@@ -25,6 +25,13 @@ run 1 "on an NVIDIA GPU" python3 "$peers/attention.py"
 run 1 "tt does not run here" python3 "$peers/gpu_step.py" --tt ./nowhere --sizes small --modes "" --no-jax --rounds 1
 grep -q "./nowhere is not there" err || fail "gpu_step.py does not name the program that is missing"
 run 2 "at least 1" python3 "$peers/gpu_step.py" --rounds 0
+run 2 "--sizes takes" python3 "$peers/gpu_step.py" --sizes 64x1x2x1x96x100x32
+run 1 "tt does not run here" python3 "$peers/gpu_step.py" --tt ./nowhere --sizes 64x1x2x1x96x100x32x2 --modes "" --no-jax --rounds 1
+if env -u CUDA_VISIBLE_DEVICES "$TT" bench --sizes tiny --versions flash --warmup 0 --repeats 1 >/dev/null 2>&1; then
+    run 0 "hidden 64, layers 1, heads 2, kv 1, ffn 96, vocab 100, seq 32, batch 2" env -u CUDA_VISIBLE_DEVICES \
+        python3 "$peers/gpu_step.py" --tt "$TT" --precision fp32 --sizes 64x1x2x1x96x100x32x2 --modes "" --no-jax \
+        --rounds 1 --warmup 1 --repeats 1
+fi
 run 2 "--attention takes sdpa, cudnn, flash" python3 "$peers/gpu_step.py" --attention cudnn,fast
 run 2 "--modes takes eager, compile" python3 "$peers/gpu_step.py" --modes compile,quick
 run 1 "./nowhere is not there" python3 "$peers/cpu_step.py" --tt ./nowhere --sizes default --rounds 1 --warmup 0 --repeats 1 --modes eager

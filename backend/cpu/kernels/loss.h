@@ -44,7 +44,7 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
     float factor = a->factor * (a->state ? a->state->loss_scale : 1.0f);
     PARALLEL_FOR(team, a->rows * a->cols)
     for (int64_t r = 0; r < a->rows; r++) {
-        float *x = (float *)a->x + r * a->cols;
+        float *x = (float *)a->x + r * a->ldx;
         int32_t target = target_at(base, a->first + r, a->S);
         if (target < 0) {
             a->losses[r] = TT_NO_LOSS;
@@ -58,7 +58,7 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
         row_scale(x, a->cols, (float)(factor / sum));
         x[target] -= factor;
     }
-    raise_amax(team, a->grad ? a->amax : NULL, a->x, a->rows * a->cols);
+    raise_amax_rows(team, a->grad ? a->amax : NULL, a->x, a->rows, a->cols, a->ldx);
 }
 
 static void k_target_logit(const struct cpu_team *team, const struct tt_target_logit_args *a)
