@@ -23,6 +23,12 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned blo
 }
 #define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__) /* kernel, grid, block, shared_bytes, stream, args... */
 
+static inline gpu_error gpu_find_code(void (*kernel)(void))
+{
+    cudaFuncAttributes found;
+    return (gpu_error)cudaFuncGetAttributes(&found, (const void *)kernel);
+}
+
 typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
 
 /* Lanes of a wave of this chip. */

@@ -16,6 +16,9 @@ extern "C" {
 #include "backend/kernels.def"
 #undef TT_KERNEL
 
+/* Whether this program has code for the chip. A launch without any is no error everywhere: HIP 7.2 crashes. */
+gpu_error tt_gpu_find_code(void);
+
 /* args points to the struct of that kernel. */
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
 /* The same, but with a native kernel of the vendor's folder if there is one for this chip and these arguments. crowded:

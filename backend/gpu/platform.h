@@ -74,6 +74,7 @@
  * ---- host ----
  * GPU_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)   returns a gpu_error of launch.h; does nothing for an
  *                              empty grid
+ * gpu_find_code(kernel)        0 when the program has code of it for this chip; a launch without any may crash
  * gpu_grid(x, y, z)            x up to 2^31-1, y and z up to 65535
  * gpu_wave_width()             lanes of a wave of this chip
  * gpu_shared_limit()           bytes of shared memory that a block can have on this chip

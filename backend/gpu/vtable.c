@@ -84,7 +84,7 @@ static const struct tt_backend_ops ops = {
     .usage = tt_gpu_usage,
 };
 
-/* Launches a small kernel, to find out at once whether the program has code for this GPU. */
+/* Launches a small kernel, to find out at once whether this GPU runs any. */
 static tt_status check_kernels(struct gpu *gpu)
 {
     struct tt_zero_args args = {.dtype = TT_F32, .x = gpu->compute.scratch.workspace, .n = 1};
@@ -93,6 +93,7 @@ static tt_status check_kernels(struct gpu *gpu)
 
 static tt_status prepare(struct gpu *gpu, const struct tt_backend_options *options)
 {
+    CHECK_OF(gpu, (gpu_rt_error)tt_gpu_find_code(), tt_gpu_find_code());
     CHECK(gpu, gpu_rt_stream_create(&gpu->compute.rt));
     TT_TRY(tt_gpu_gemms_open(gpu, options));
     return check_kernels(gpu);

@@ -96,6 +96,9 @@ static void says_that_it_is_taken(void)
     fake.fails = "cudaMalloc", fake.fails_from = 1, fake.error = cudaErrorMemoryAllocation;
     refused(NULL, "has no memory for");
     fake_reset();
+    fake.fails = "code", fake.fails_from = 1, fake.error = cudaErrorNoKernelImageForDevice;
+    refused(NULL, "tt was built for test; build it where the GPU is");
+    fake_reset(); /* by the first kernel, where the question is answered otherwise */
     fake.fails = "kernel", fake.fails_from = 1, fake.error = cudaErrorNoKernelImageForDevice;
     refused(NULL, "tt was built for test; build it where the GPU is");
 }

@@ -270,6 +270,8 @@ static gpu_error launch(void)
     return 0;
 }
 
+gpu_error tt_gpu_find_code(void) { return fails("code") ? (int)(last = (gpu_rt_error)fake.error) : 0; }
+
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 {
     (void)kernel, (void)args, (void)s;

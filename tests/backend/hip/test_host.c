@@ -267,6 +267,14 @@ static void finds_rocblas_beside_its_library(void)
     unsetenv("TT_HIPBLASLT");
 }
 
+/* A launch would crash with HIP 7.2. */
+static void has_no_code_for_the_chip(void)
+{
+    fake_reset();
+    fake.fails = "code", fake.fails_from = 1, fake.error = hipErrorInvalidKernelFile;
+    refused(NULL, "tt was built for ");
+}
+
 static void no_monitor(void)
 {
     goes_on_without_a_monitor((const char *const[]){"rsmi_init", "rsmi_num_monitor_devices",
@@ -280,6 +288,7 @@ int main(void)
     TEST(works_when_nothing_fails);
     TEST(any_call_may_fail);
     TEST(says_how_busy_it_is);
+    TEST(has_no_code_for_the_chip);
     TEST(no_monitor);
     TEST(leaves_the_other_gpus_alone);
     TEST(collectives_are_in_place);
