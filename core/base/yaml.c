@@ -131,9 +131,13 @@ static bool at_colon(struct yaml_reader *r)
     return true;
 }
 
-/* A value on the line of its key. */
-static tt_status inline_value(struct yaml_reader *r, struct tt_yaml *y)
+/* A value on the line of its key, or one that only begins there. */
+static tt_status inline_value(struct yaml_reader *r, struct tt_yaml *y, int col)
 {
+    if (col >= 0 && at_folded(r)) {
+        y->kind = TT_YAML_STRING;
+        return yaml_folded(r, col, &y->text);
+    }
     TT_TRY(at_flow(r) ? flow_value(r, y) : yaml_scalar(r, false, &y->text, &y->kind));
     if (at_colon(r))
         return yaml_fail(r, "a second \": \" in the line; quote the value, or put the inner map on its own lines");
@@ -173,7 +177,7 @@ static tt_status block_map(struct yaml_reader *r, struct tt_yaml *y, int col, ch
             TT_TRY(nothing_or_below(r, entry, col, true));
         } else {
             skip_spaces(r);
-            TT_TRY(inline_value(r, entry));
+            TT_TRY(inline_value(r, entry, col));
         }
         if (*r->p == 0 || column(r) < col) return TT_OK;
         if (column(r) > col) return deeper(r);
@@ -213,7 +217,7 @@ static tt_status block(struct yaml_reader *r, struct tt_yaml *y)
     if (at_dash(r)) {
         TT_TRY(block_list(r, y, col));
     } else if (at_flow(r)) {
-        TT_TRY(inline_value(r, y));
+        TT_TRY(inline_value(r, y, -1));
     } else {
         char *text;
         enum tt_yaml_kind kind;

@@ -5,10 +5,11 @@
  *     both on one line: `[a, b, [c, d]]`, `{a: 1, b: [c], d: {e: f}}`
  *   - values on one line: plain, 'single quoted' ('' is a quote) or "double quoted" with the escapes
  *     \\ \" \/ \a \b \t \n \v \f \r \e \xHH \uHHHH \UHHHHHHHH and backslash-space
+ *   - long values as `key: >-` and lines below it, all at one indentation: one line, with a space for each break
  *   - comments: # at the start of a line or after a space; one --- before everything
  *   - keys are strings; each stands once in its map
- * Everything else is refused with its line: tabs outside quotes and comments, anchors, aliases, tags, block scalars
- * (| and >), values that go on in the next line, ? keys, directives, several documents.
+ * Everything else is refused with its line: tabs outside quotes and comments, anchors, aliases, tags, other block
+ * scalars (|, >, >+), other values that go on in the next line, ? keys, directives, several documents.
  *
  * Plain values that YAML 1.1 and YAML 1.2 libraries read differently are refused too, with the advice to quote them:
  * yes, no, on, off, y, n (a bool to one, a string to the other), 012, 0x1f, 0b1, 0o17, 1_000, 1:30, -.5, 2024-01-31,

@@ -167,7 +167,7 @@ static const char *bad_start(const char *p, bool flow)
 {
     if (*p == '&' || *p == '*') return "anchors and aliases (& and *) are not supported; quote the value";
     if (*p == '!') return "tags (!) are not supported; quote the value";
-    if (*p == '|' || *p == '>') return "block scalars (| and >) are not supported; write \"...\\n...\"";
+    if (*p == '|' || *p == '>') return "of block scalars only >- behind a key is supported; write \"...\\n...\"";
     if (*p == '\t') return "a tab; put spaces between words, or quote the value";
     if (strchr(",[]{}#%@`", *p)) return "a value cannot begin with this character; quote it";
     bool alone = blank(p + 1) || (flow && strchr(",[]{}", p[1]));

@@ -33,4 +33,8 @@ tt_status yaml_end_line(struct yaml_reader *r);
 /* Reads the scalar at r->p into a new string, and what kind it is. `flow`: inside [ ] or { }. */
 tt_status yaml_scalar(struct yaml_reader *r, bool flow, char **text, enum tt_yaml_kind *kind);
 
+/* yaml_folded.c: reads what stands below the >- at r->p, behind a key at that column, and goes to the next content. */
+static inline bool at_folded(const struct yaml_reader *r) { return !strncmp(r->p, ">-", 2) && blank(r->p + 2); }
+tt_status yaml_folded(struct yaml_reader *r, int of_key, char **text);
+
 #endif

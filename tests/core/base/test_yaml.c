@@ -76,6 +76,15 @@ static void maps_and_lists(void)
     reads("just text", "sjust text");
 }
 
+static void folded(void)
+{
+    reads("a: >-\n  one: [two\n  # three}\n\n# four\nb: 1\n", "{a=sone: [two # three}, b=i1}");
+    reads("- a: >-\n    one\n    two\n  b: >-   # three\n    012\n\n", "[{a=sone two, b=s012}]");
+    reads("a:\r\n  b: >-\r\n    one\r\n    two\r\nc: d", "{a={b=sone two}, c=sd}");
+    reads("a: >-\n  one\n  \n \n", "{a=sone}");
+    reads("a: >-\n  one", "{a=sone}");
+}
+
 static void scalars(void)
 {
     reads("a: [x, 'y, z', \"w\", 1, [b, []],]", "{a=[sx, sy, z, sw, i1, [sb, []]]}");
@@ -133,6 +142,20 @@ static void refused(void)
     refuses("a: !!int 1\n", "tags");
     refuses("a: |\n  text\n", "block scalars");
     refuses("a: >\n  text\n", "block scalars");
+    refuses("a: >+\n  text\n", "block scalars");
+    refuses("- >-\n  text\n", "block scalars");
+    refuses("a: >- text\n", "on lines of its own");
+    refuses("a: >-\n", "line 2: the value of >- is missing");
+    refuses("a: >-", "the value of >- is missing");
+    refuses("a: >-\n\n  text\n", "line 2: the value of >- is missing");
+    refuses("b:\n  a: >-\n  c: 1\n", "line 3: the value of >- is missing");
+    refuses("a: >-\n  one\n\n  two\n", "line 4: an empty line before this one");
+    refuses("a: >-\n  one\n    two\n", "line 3: align the lines of >-: the first has 2 spaces, this one 4");
+    refuses("a: >-\n  one\n # two\n", "line 3: align");
+    refuses("a: >-\n  one\n   \n\n", "an empty line before this one");
+    refuses("a: >-\n  one \n  two\n", "line 2: a space at the end");
+    refuses("a: >-\n  \tone\n", "line 2: a tab");
+    refuses("a: {b: >-\n  one}\n", "block scalars");
     refuses("a: {b: 1\n", "the map is not closed with }");
     refuses("a: {b: 1,\n  c: 2}\n", "the map is not closed with }");
     refuses("{\n  \"b\": 1\n}\n", "line 1: the map is not closed with } in this line; write it in one, as jq -c does");
@@ -251,7 +274,8 @@ static void writes_what_it_reads(void)
 /* Random changes to a good file: whatever comes out, it is a tree or an error, and the sanitizers are quiet. */
 static void survives_rubbish(void)
 {
-    static const char good[] = "a: [x, 'y', \"z\\n\"]\nb:\n  - c: 1\n    d: 2.5  # e\n  - - f\n    - true\ng: ~\n";
+    static const char good[] = "a: [x, 'y', \"z\\n\"]\nb:\n  - c: 1\n    d: 2.5  # e\n  - - f\n    - true\ng: ~\n"
+                               "h: >-\n  i\n  j\n";
     static const char odd[] = " \n\t:-#[],\"'\\{}&*!|>%@?~=.0a\r\xc3\xff";
     int accepted = 0;
     for (uint64_t round = 0; round < 5000; round++) {
@@ -279,6 +303,7 @@ static void survives_rubbish(void)
 int main(void)
 {
     TEST(maps_and_lists);
+    TEST(folded);
     TEST(scalars);
     TEST(ambiguous);
     TEST(refused);
