@@ -40,9 +40,6 @@ struct tt_hidden {
     double communication, part, noise; /* of a step; what of it is hidden; how far that may be off */
     double load, waited;               /* of the machine, as tt_was_busy has them */
 };
-/* Of what threads of ranks waited for a processor, what other programs made them: ranks that fill the processors also
- * wait for each other's threads that carry messages, 4 to 6 % of the time where two had two quiet cores. */
-double tt_bench_waited(double waited);
 /* Whether there is a figure: it is off by no more than a third of the communication, on a machine that was not busy. */
 bool tt_bench_hidden_known(const struct tt_hidden *h);
 /* "42 +- 7": how much of the communication is hidden, in percent, and how far that may be off; "not measurable" where

@@ -127,9 +127,7 @@ static void print_percent(int width, double percent)
         printf(" %*s", width, "n/a");
 }
 
-double tt_bench_waited(double waited) { return waited <= 0.15 ? 0 : waited; }
-
-static double waited_in(const struct tt_json *row) { return tt_bench_waited(number(row, "waited")); }
+static double waited_in(const struct tt_json *row) { return tt_ranks_waited(number(row, "waited")); }
 
 static struct tt_hidden hidden_of(const struct scaling *s, const struct tt_json *row)
 {

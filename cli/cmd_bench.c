@@ -221,6 +221,8 @@ static tt_status each(struct tt_bench *b, tt_status (*f)(struct tt_bench *, cons
 static tt_status run_all(struct tt_bench *b)
 {
     char busy[100];
+    struct tt_device_info info;
+    TT_TRY(b->backend.ops->info(b->backend.self, &info));
     TT_TRY(find_roofs(b));
     tt_bench_print_header(b);
     TT_TRY(each(b, time_one));
@@ -228,7 +230,8 @@ static tt_status run_all(struct tt_bench *b)
         printf("note    %s: layers x hidden; options gave the model a shape of its own\n", b->rows[0].size);
     tt_was_busy_words(b->load, tt_turns_waited(&b->turns), busy);
     if (busy[0] && !b->o->c.json)
-        printf("note    when this was measured, %s; --against times two of them in turns\n", busy);
+        printf("note    when this was measured, %s; --against times two of them in turns%s\n", busy,
+               tt_fewer_threads(tt_threads_of(b->backend.ops->name, info.name)));
     return TT_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/info_ranks.h"
 #include "cli/info_update.h"
 #include "cli/ranks.h"
+#include "core/base/allowance.h"
 #include "core/base/json.h"
 #include "core/config/batch.h"
 #include "core/train/feed.h"
@@ -100,8 +101,9 @@ static void print_device(const struct info *n)
     printf("build       tt %s, backend %s, precisions", TT_VERSION_STRING, n->backend.ops->name);
     for (int p = 0; p < TT_PRECISIONS; p++)
         if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
-    printf("\ndevice      %s (%s), %d core%s\n", n->device.name, n->device.arch, n->device.units,
-           tt_plural(n->device.units));
+    /* units are as many as it uses */
+    int cores = strcmp(n->backend.ops->name, "cpu") ? n->device.units : tt_cores();
+    printf("\ndevice      %s (%s), %d core%s\n", n->device.name, n->device.arch, cores, tt_plural(cores));
     printf("matrices    %s\n", n->device.library);
     if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);

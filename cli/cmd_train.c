@@ -43,8 +43,7 @@ struct training {
     struct tt_text config_text;
     struct tt_run run;
     struct tt_train_result result;
-    double load; /* of the machine before it began */
-    struct tt_turns began;
+    double load, waited; /* of the machine before it began; of its threads in the loop, as tt_turns_waited says */
 };
 
 /* ---- the folder of the run ---- */
@@ -340,7 +339,8 @@ static tt_status report(struct training *t, bool interrupted)
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
-                           .load = t->load, .waited = tt_waited_since(&t->began)};
+                           .load = t->load, .waited = t->waited,
+                           .threads = tt_threads_of(t->backend.ops->name, info.name)};
     tt_status st = print_end(t, &s, &sample);
     if (!st) keep_summary(t, &s);
     tt_text_free(&sample);
@@ -361,7 +361,9 @@ static tt_status run(struct training *t)
     tt_ranks_words(t->c, command + strlen(command));
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};
+    struct tt_turns began = tt_turns_now();
     tt_status st = tt_train_run(&train, &t->result);
+    t->waited = tt_waited_since(&began);
     t->member.together = t->run.together;
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
@@ -382,7 +384,6 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->c = &t->o.c;
     t->lock = -1;
     t->load = tt_machine_load();
-    t->began = tt_turns_now();
     tt_status st = tt_member_open(&t->member, &t->o);
     if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);

@@ -101,6 +101,8 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d); /* memory, disk, limits */
 tt_status tt_diagnose_speed(struct tt_diagnosis *d); /* step, data, validation, the whole run */
 tt_status tt_diagnose_sweep(struct tt_diagnosis *d); /* other batch sizes */
 void tt_diagnose_sweet_spot(struct tt_diagnosis *d); /* of its rows */
+/* How many times as long as on a quiet machine those steps may have taken. */
+double tt_diagnose_slowed(const struct tt_diagnosis *d, const struct tt_timing *t);
 
 /* ---- several ranks (diagnose_ranks.c) ---- */
 

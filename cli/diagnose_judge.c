@@ -26,7 +26,7 @@ static void find(struct tt_diagnosis *d, enum tt_level level, const char *change
 }
 
 /* How many times as long as on a quiet machine the step, and what was timed beside it, may have taken. */
-static double slowed(const struct tt_diagnosis *d) { return tt_slowed(d->load, d->step.waited); }
+static double slowed(const struct tt_diagnosis *d) { return tt_diagnose_slowed(d, &d->step); }
 
 /* Behind a finding that follows from times, and holds although others were there. */
 static const char *beside_others(const struct tt_diagnosis *d) { return slowed(d) > 1 ? " (busy machine)" : ""; }
@@ -168,13 +168,34 @@ static void judge_feeding(struct tt_diagnosis *d)
          1e3 * d->step.median, least > 1 ? ": the device would wait" : "", beside_others(d));
 }
 
+/* Libraries have fast kernels for the matrix units where rows begin at multiples of 16 bytes. Those of the logits
+ * do, whatever the vocabulary's size is. */
+static void judge_widths(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    const struct {
+        const char *option;
+        int64_t n;
+    } widths[] = {{"hidden-dim", c->hidden_dim}, {"ffn-dim", c->ffn_dim}};
+    int64_t unit = c->precision == TT_FP32 ? 1 : c->precision == TT_TF32 ? 4 : 8;
+    for (size_t i = 0; d->device.wave_width > 1 && i < sizeof widths / sizeof *widths; i++) {
+        char change[64];
+        long long wider = (widths[i].n + unit - 1) / unit * unit;
+        snprintf(change, sizeof change, "--%s %lld", widths[i].option, wider);
+        if (widths[i].n % unit)
+            find(d, TT_ADVICE, change,
+                 "%s = %lld is no multiple of %lld: its products in %s take the slow kernels of libraries",
+                 widths[i].option, (long long)widths[i].n, (long long)unit, tt_precision_names[c->precision]);
+    }
+}
+
 static void judge_batch(struct tt_diagnosis *d)
 {
     char change[160], now[32], then[32], sure[64];
     if (d->sweet < 0) return;
     const struct tt_sweep_row *best = &d->rows[d->sweet];
     double gain = best->t.tokens_per_second / d->step.tokens_per_second, least = gain / slowed(d);
-    bool busy = fmax(slowed(d), tt_slowed(d->load, best->t.waited)) > 1;
+    bool busy = fmax(slowed(d), tt_diagnose_slowed(d, &best->t)) > 1;
     if (best->batch_size <= d->c->batch_size || least < 1.1) return;
     int64_t times = best->batch_size / d->c->batch_size;
     if (d->c->grad_accum % times == 0)
@@ -247,7 +268,7 @@ void tt_diagnose_judge_instead(struct tt_diagnosis *d, const struct tt_timing *t
 {
     char sure[64];
     double gain = d->step.median / t->median, least = gain / slowed(d);
-    bool busy = fmax(slowed(d), tt_slowed(d->load, t->waited)) > 1;
+    bool busy = fmax(slowed(d), tt_diagnose_slowed(d, t)) > 1;
     if (least > 1.1)
         find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast%s",
              1e3 * d->step.median, 1e3 * t->median, gain, at_least(gain, least, busy, sure));
@@ -279,6 +300,7 @@ static tt_status judge_alternatives(struct tt_diagnosis *d)
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d)
 {
     judge_feeding(d);
+    judge_widths(d);
     judge_batch(d);
     judge_validation(d);
     judge_saving(d);

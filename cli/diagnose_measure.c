@@ -198,10 +198,17 @@ static tt_status sweep_one(struct tt_diagnosis *d, struct tt_sweep_row *row)
     return row->fits ? tt_time_steps(d, c, 10, 1.5, &row->t) : TT_OK;
 }
 
+double tt_diagnose_slowed(const struct tt_diagnosis *d, const struct tt_timing *t)
+{
+    int threads = tt_threads_of(d->device.shares_memory ? "cpu" : tt_backend_name(), d->device.name);
+    int ranks = d->device.shares_memory && d->member.job && d->c->ranks > 1 ? (int)d->c->ranks : 1;
+    return tt_slowed(d->load, t->waited, threads * ranks);
+}
+
 /* Alone on the machine it may have been this fast. */
 static double fastest(const struct tt_diagnosis *d, int i)
 {
-    return d->rows[i].t.tokens_per_second * tt_slowed(d->load, d->rows[i].t.waited);
+    return d->rows[i].t.tokens_per_second * tt_diagnose_slowed(d, &d->rows[i].t);
 }
 
 /* Whatever others took of the other rows. */

@@ -106,7 +106,8 @@ void tt_summary_text(const struct tt_summary *s)
     print_epochs(s);
     char busy[100];
     tt_was_busy_words(s->load, s->waited, busy);
-    if (busy[0]) printf("note    when this was measured, %s: its speed says little\n", busy);
+    if (busy[0])
+        printf("note    when this was measured, %s: its speed says little%s\n", busy, tt_fewer_threads(s->threads));
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);

@@ -15,6 +15,7 @@ struct tt_summary {
     bool flash_refused;  /* the heads were too large for the device's flash attention */
     bool interrupted;
     double load, waited; /* of the machine before the run, as tt_machine_load says; of the run, tt_turns_waited */
+    int threads;         /* that wait for each other, as tt_threads_of says */
     const char *device, *model; /* as the run's first lines name them */
     const char *sample;         /* what the model writes; NULL: none was made */
 };

@@ -4,10 +4,10 @@
 
 #include "core/base/load.h"
 
-bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread)
+bool tt_roofs_doubtful(const struct tt_roofs_measured *m)
 {
     const double most = 0.25;
-    return tt_is_busy(load) || flops_spread > most || bytes_spread > most;
+    return tt_is_busy(m->load) || tt_was_busy(NAN, m->waited) || m->flops_spread > most || m->bytes_spread > most;
 }
 
 const char *tt_roof_above(bool doubtful, double compute, double memory)

@@ -4,9 +4,16 @@
 
 #include <stdbool.h>
 
-/* Roofs measured on a busy machine, or from samples that differ much, may be too low. spread: by how much the median
- * of the samples falls short of the best; NaN: not known. */
-bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread);
+/* What is known of how two roofs were measured; NaN: not known. */
+struct tt_roofs_measured {
+    double load;                      /* of the machine in the minute before */
+    double waited;                    /* what part of their time threads waited meanwhile, where the host computes */
+    double flops_spread, bytes_spread; /* by how much the median of the samples falls short of the best */
+};
+
+/* Roofs measured on a busy machine, while threads waited, or from samples that differ much, may be too low. Samples of
+ * a machine that was busy throughout agree: a roof of an eighth had a spread of 0.06 %. */
+bool tt_roofs_doubtful(const struct tt_roofs_measured *m);
 
 struct tt_roofs {
     double flops, bandwidth;

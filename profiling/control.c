@@ -60,30 +60,47 @@ static int by_ratio(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Half of the weight lies to either side, so that one operator that took ten times as long moves nothing by itself;
- * of the runs the other way round it is the inverse. */
-static double median_of(struct ratio *r, int n)
+/* That part of the weight lies below it; of the runs the other way round it is the inverse of what lies above. */
+static double quantile_of(const struct ratio *r, int n, double part)
 {
     double all = 0, sum = 0;
-    qsort(r, (size_t)n, sizeof *r, by_ratio);
     for (int i = 0; i < n; i++) all += r[i].weight;
     for (int i = 0; i < n; i++) {
         sum += r[i].weight;
-        bool tie = i + 1 < n && fabs(sum - all / 2) <= 1e-12 * all;
+        bool tie = i + 1 < n && fabs(sum - part * all) <= 1e-12 * all;
         if (tie) return exp((r[i].log + r[i + 1].log) / 2);
-        if (sum > all / 2) return exp(r[i].log);
+        if (sum > part * all) return exp(r[i].log);
     }
     return NAN;
+}
+
+/* Half of the weight lies to either side of the median, so that one operator that took ten times as long moves nothing
+ * by itself. Beside other programs it may be any operator that they disturbed, and more than a few: the middle half of
+ * the weight is as good a guess. */
+static void take_times(struct tt_control *c, struct ratio *r, int n)
+{
+    double aside = c->busy ? 0.25 : 0;
+    qsort(r, (size_t)n, sizeof *r, by_ratio);
+    c->times = quantile_of(r, n, 0.5);
+    c->least = quantile_of(r, n, 0.5 - aside);
+    c->most = quantile_of(r, n, 0.5 + aside);
+}
+
+/* They took longer in the run that was busy, and by no more than that explains. */
+static bool by_others(const struct tt_control *c, const struct tt_profile *a, const struct tt_profile *b)
+{
+    const struct tt_profile *longer = c->times > 1 ? b : a;
+    return c->busy && fmax(c->times, 1 / c->times) <= fmax(tt_step_slowed(longer), tt_recorded_slowed(longer));
 }
 
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b)
 {
     struct tt_control c = {.seconds = a->step.seconds, .seconds_there = b->step.seconds, .times = NAN};
+    c.least = c.most = NAN;
     int n = 0;
     if (!same_kernels(&a->run, &b->run)) return c;
     c.disturbed = tt_recorded_slowed(a) > 1 || tt_recorded_slowed(b) > 1;
     c.busy = tt_recorded_busy(a) || tt_recorded_busy(b);
-    if (c.busy) return c;
     struct ratio *ratios = calloc((size_t)a->operators_count + 1, sizeof *ratios);
     if (!ratios) return c;
     for (int i = 0; i < a->operators_count; i++) {
@@ -98,8 +115,8 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
     }
     c.all = c.operators == a->operators_count && c.operators == b->operators_count;
     /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
-    if (c.share >= least_share && c.there >= least_share) c.times = median_of(ratios, n);
+    if (c.share >= least_share && c.there >= least_share) take_times(&c, ratios, n);
     free(ratios);
-    c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend);
+    c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend) && !by_others(&c, a, b);
     return c;
 }

@@ -12,15 +12,17 @@ struct tt_control {
     double seconds, seconds_there; /* these steps */
     double times;  /* how many times as long they took in the second: the median of single operators, weighted by their
                     * time; NaN: there is no control */
-    bool moved;    /* by more than two runs of one program differ */
+    double least, most; /* the same; where one was recorded on a busy machine, what half of the weight lies between */
+    bool moved;    /* by more than two runs of one program differ, and than a busy machine explains */
     bool disturbed; /* one was recorded in steps that took longer than its others: these are shares of such steps */
-    bool busy;      /* while other programs had the processors: there is no control */
+    bool busy;      /* while other programs had the processors */
     bool all;      /* nothing differs but the build, the machine or the values */
 };
 
-/* There is none where the runs differ in what makes a kernel (device, library, precision), nearly nothing is alike, or
- * other programs had the processors in recorded steps, of which it is made. Whether both are of one build is not asked
- * here. */
+/* There is none where the runs differ in what makes a kernel (device, library, precision), or nearly nothing is alike.
+ * That one was busy does not say that nothing else changed: operators of a busy run have been faster than those of a
+ * quiet one, whose clock was lower. So there is a control then too, of which `times` is less sure. Whether both are of
+ * one build is not asked here. */
 struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile *b);
 
 #endif

@@ -5,10 +5,22 @@
 #include <string.h>
 
 #include "core/base/load.h"
+#include "profiling/bound.h"
 
 bool tt_host_computes(const struct tt_profile *p) { return !strcmp(p->run.backend, "cpu"); }
 
-double tt_step_slowed(const struct tt_profile *p) { return tt_slowed(p->run.load, p->run.waited); }
+/* Ranks wait for each other too. */
+int tt_profile_threads(const struct tt_profile *p)
+{
+    int ranks = p->job.ranks > 1 && p->job.ranks < 10000 ? (int)p->job.ranks : 1;
+    int threads = tt_threads_of(p->run.backend, p->run.device);
+    return tt_host_computes(p) && threads < 10000 ? threads * ranks : threads;
+}
+
+double tt_step_slowed(const struct tt_profile *p)
+{
+    return tt_slowed(p->run.load, p->run.waited, tt_profile_threads(p));
+}
 
 double tt_recorded_waited(const struct tt_profile *p)
 {
@@ -18,6 +30,20 @@ double tt_recorded_waited(const struct tt_profile *p)
 bool tt_recorded_busy(const struct tt_profile *p)
 {
     return tt_host_computes(p) && tt_was_busy(p->run.load, tt_recorded_waited(p));
+}
+
+double tt_roofs_waited(const struct tt_profile_efficiency *e, const struct tt_profile_run *run)
+{
+    if (!isnan(e->roofs_waited)) return e->roofs_waited;
+    bool own = e->roofs_measured[0] && !e->roofs_kept && !strcmp(run->backend, "cpu");
+    return own ? run->waited : NAN;
+}
+
+bool tt_profile_roofs_doubtful(const struct tt_profile *p)
+{
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    double waited = tt_roofs_waited(e, &p->run);
+    return tt_roofs_doubtful(&(struct tt_roofs_measured){e->roofs_load, waited, e->gemm_spread, e->copy_spread});
 }
 
 double tt_steps_apart(const struct tt_profile *p)
@@ -30,7 +56,7 @@ double tt_recorded_slowed(const struct tt_profile *p)
 {
     double events = (double)p->step.kernels * p->launch.event_seconds / p->step.launched_seconds;
     double more = p->launch.recorded_overhead - 3 * events;
-    double waits = tt_recorded_busy(p) ? tt_slowed(p->run.load, tt_recorded_waited(p)) : 1;
+    double waits = tt_recorded_busy(p) ? tt_slowed(p->run.load, tt_recorded_waited(p), tt_profile_threads(p)) : 1;
     return fmax(waits, more > fmax(0.1, tt_steps_apart(p)) ? 1 + more : 1);
 }
 

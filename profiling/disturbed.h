@@ -9,7 +9,10 @@
 /* Launching and computing are the same then, so that no time of the host is overhead. */
 bool tt_host_computes(const struct tt_profile *p);
 
-/* How many times as long as on a quiet machine the step may have taken; 1: nothing says so. */
+/* How many threads nobody of whom gets on while one of them waits: of all ranks; 1 where a device computes. */
+int tt_profile_threads(const struct tt_profile *p);
+
+/* How many times as long as on a quiet machine the step may have taken; 1: nothing says so, infinity: any number. */
 double tt_step_slowed(const struct tt_profile *p);
 
 /* What part of their time threads waited for a processor in the recorded steps. An old profile does not say, and then
@@ -17,6 +20,12 @@ double tt_step_slowed(const struct tt_profile *p);
 double tt_recorded_waited(const struct tt_profile *p);
 /* They did so too much, where the host computes. */
 bool tt_recorded_busy(const struct tt_profile *p);
+
+/* What threads waited while the roofs were measured. An old profile does not say: of roofs that its own run measured it
+ * is what that waited. NaN: not known, or a device's. */
+double tt_roofs_waited(const struct tt_profile_efficiency *e, const struct tt_profile_run *run);
+/* Whether they may be too low by how they were measured. */
+bool tt_profile_roofs_doubtful(const struct tt_profile *p);
 
 /* How far the undisturbed steps lie apart, as a part of one; NaN of a single one. */
 double tt_steps_apart(const struct tt_profile *p);

@@ -132,6 +132,7 @@ struct tt_profile_efficiency {
     bool roofs_earlier;      /* measured by this run, but a higher rate of an earlier one is kept */
     /* How far the median of their samples fell short of the best, 0 to 1, and run.load when they were measured. */
     double gemm_spread, copy_spread, roofs_load;
+    double roofs_waited; /* where the host computes, what part of their time threads waited meanwhile */
 };
 
 struct tt_profile_roof {
@@ -299,6 +300,8 @@ struct tt_json;
 tt_status tt_profile_read(const char *path, struct tt_profile *out);
 /* The same of a profile.json that was read already; whether it is sealed is not known then. */
 tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out);
+/* Without its tables of operators, groups, kernels, ..., which most of it are. */
+tt_status tt_profile_without_lists(const struct tt_json *root, struct tt_profile *out);
 void tt_profile_free(struct tt_profile *p);
 
 /* One file each; `path` is the file. */

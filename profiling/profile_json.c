@@ -55,7 +55,7 @@ static const struct field efficiency_fields[] = {
     R(bytes_per_second), R(gemm_flops_per_second), R(datasheet_flops_per_second), R(copy_bytes_per_second),
     R(datasheet_bytes_per_second), R(mfu_percent), R(mfu_datasheet_percent), R(mfu_full_percent),
     R(mfu_full_datasheet_percent), R(bandwidth_percent), R(ridge), R(ridge_datasheet), R(mfu_class), R(bound),
-    R(roofs_measured), R(roofs_kept), R(roofs_earlier), R(gemm_spread), R(copy_spread), R(roofs_load),
+    R(roofs_measured), R(roofs_kept), R(roofs_earlier), R(gemm_spread), R(copy_spread), R(roofs_load), R(roofs_waited),
 };
 #undef R
 
@@ -299,7 +299,7 @@ static tt_status take_list(const struct part *part, const struct tt_json *list, 
     return TT_OK;
 }
 
-tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out)
+static tt_status take_parts(const struct tt_json *root, bool lists, struct tt_profile *out)
 {
     int64_t schema;
     *out = (struct tt_profile){0};
@@ -311,12 +311,19 @@ tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out)
                        TT_PROFILE_SCHEMA);
     for (int i = 0; i < PARTS; i++) {
         const struct tt_json *value = tt_json_get(root, parts[i].key);
-        if (parts[i].count)
-            TT_TRY(take_list(&parts[i], value, out));
-        else
+        if (!parts[i].count)
             TT_TRY(take_struct(&parts[i], value, (char *)out + parts[i].offset));
+        else if (lists)
+            TT_TRY(take_list(&parts[i], value, out));
     }
     return TT_OK;
+}
+
+tt_status tt_profile_of_json(const struct tt_json *root, struct tt_profile *out) { return take_parts(root, true, out); }
+
+tt_status tt_profile_without_lists(const struct tt_json *root, struct tt_profile *out)
+{
+    return take_parts(root, false, out);
 }
 
 tt_status tt_profile_read(const char *path, struct tt_profile *out)

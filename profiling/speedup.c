@@ -1,6 +1,8 @@
 #include "profiling/speedup.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "core/base/load.h"
 
@@ -17,12 +19,25 @@ void tt_speedup_widen(struct tt_range *range, double times, const struct tt_cont
     if (!isfinite(range->low) || !isfinite(range->high)) return;
     hold(range, times * (1 - differ), times * (1 + differ));
     if (isfinite(control->times) && (one_build || !control->all))
-        hold(range, range->low * control->times, range->high * control->times);
+        hold(range, range->low * control->least, range->high * control->most);
 }
 
 static void leave_out_others(const struct tt_speedup_side *side)
 {
     for (int i = 0; i < side->n && side->slowed > 1; i++) side->steps[i] = fmin(side->steps[i], side->seconds);
+}
+
+const char *tt_speedup_words(double low, double high, char out[48])
+{
+    if (low > 0 && high < TT_ANY_SPEEDUP)
+        snprintf(out, 48, "%.2f to %.2f", low, high);
+    else if (low > 0)
+        snprintf(out, 48, "%.2f or more", low);
+    else if (high < TT_ANY_SPEEDUP)
+        snprintf(out, 48, "at most %.2f", high);
+    else
+        strcpy(out, "anything");
+    return out;
 }
 
 tt_status tt_speedup_range(const struct tt_speedup_side *a, const struct tt_speedup_side *b,

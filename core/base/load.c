@@ -76,11 +76,39 @@ static const double much = 0.05;
 
 bool tt_was_busy(double load, double waited) { return isnan(waited) ? tt_is_busy(load) : waited > much; }
 
-double tt_slowed(double load, double waited)
+double tt_ranks_waited(double waited) { return waited <= 0.15 ? 0 : waited; }
+
+int tt_threads_of(const char *backend, const char *device)
 {
+    int threads = 0;
+    const char *last = strrchr(device, ',');
+    if (backend[0] && strcmp(backend, "cpu") != 0) return 1;
+    if (!last || sscanf(last, ", %d thread", &threads) != 1 || threads < 1) return 2;
+    return threads;
+}
+
+double tt_slowed(double load, double waited, int threads)
+{
+    const double most = 1000; /* beyond that it bounds nothing */
     if (!tt_was_busy(load, waited)) return 1;
-    double longer = isnan(waited) ? 1 + load : 1 / fmax(1 - waited, 0); /* a single thread, by waiting alone */
-    return 2 * longer * longer;
+    if (isnan(waited)) return 2 * (1 + load) * (1 + load);
+    double alone = fmax(1 - waited, 0), all = fmax(1 - threads * waited, 0); /* parts of the time: one runs, all run */
+    return 2 <= most * alone * all ? 2 / (alone * all) : INFINITY;
+}
+
+const char *tt_slowed_words(double slowed, int digits, char out[32])
+{
+    if (isinf(slowed)) return strcpy(out, "any number of times");
+    if (slowed < 99.5)
+        snprintf(out, 32, "%.*g times", digits, slowed);
+    else
+        snprintf(out, 32, "%.0f times", slowed);
+    return out;
+}
+
+const char *tt_fewer_threads(int threads)
+{
+    return threads > 1 ? "; one thread waits for no other: export OMP_NUM_THREADS=1" : "";
 }
 
 double tt_alone(double seconds, double slowed)

@@ -36,11 +36,25 @@ double tt_waited_since(const struct tt_turns *before);
 bool tt_was_busy(double load, double waited);
 void tt_was_busy_words(double load, double waited, char out[100]);
 
-/* How many times as long as on a quiet machine what was timed may have taken: 1 if it was not busy. A thread that waits
- * for a processor keeps those waiting that work on the same operation, and they use up their own turns by that; others
- * share caches and memory too. So 2 / (1 - waited)^2 is allowed for: beside two busy programs on two cores, where
- * threads waited half of their time, steps took 2 to 7.6 times as long. */
-double tt_slowed(double load, double waited);
+/* Of what threads of ranks waited for a processor, what other programs made them: ranks that fill the processors also
+ * wait for each other's threads that carry messages, 4 to 6 % of the time where two had two quiet cores. */
+double tt_ranks_waited(double waited);
+
+/* How many threads work on an operation together, by the names of a backend and its device ("Neoverse-N1, 2 threads"):
+ * 1 on a GPU, whose host shares no operation. Where a name does not tell, 2, since several may be meant. */
+int tt_threads_of(const char *backend, const char *device);
+
+/* How many times as long as on a quiet machine what so many threads were timed at may have taken: 1 if it was not busy.
+ * A thread that waits for a processor keeps those waiting that work on the same operation, and they use up their own
+ * turns by that: nobody gets on while one of them waits, and as their waits need not meet, work goes on for only
+ * 1 - threads * waited of the time. Others share caches and memory too. So 2 / ((1 - waited) (1 - threads * waited)) is
+ * allowed for, 2 / (1 - waited)^2 of one thread, and any factor, infinity, where that is beyond a thousand: two threads
+ * that waited half of their time took 33 times as long as alone. */
+double tt_slowed(double load, double waited, int threads);
+/* "8 times", "any number of times": behind "may have taken", with so many digits. */
+const char *tt_slowed_words(double slowed, int digits, char out[32]);
+/* Behind a note on a busy machine, what makes the next run less sensitive: "" of one thread. */
+const char *tt_fewer_threads(int threads);
 
 /* Seconds: what took less may not have waited at all, or may hold a whole turn of another program. */
 #define TT_BRIEF 0.05

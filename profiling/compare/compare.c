@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/load.h"
 #include "profiling/disturbed.h"
 #include "profiling/speedup.h"
 
@@ -116,6 +115,12 @@ static bool same_task(const struct tt_profile *p, const struct tt_profile *q)
            agree(a->documents, b->documents);
 }
 
+bool tt_compare_same_steps(const struct tt_profile *a, const struct tt_profile *b)
+{
+    const struct tt_profile_run *x = &a->run, *y = &b->run;
+    return !x->steps || !y->steps || (x->steps == y->steps && x->warmup == y->warmup);
+}
+
 static double loss_at(const struct tt_profile *p, int64_t step, int *from)
 {
     while (*from < p->samples_count && p->samples[*from].step < step) ++*from;
@@ -163,169 +168,18 @@ static void compare_gradients(const struct tt_compared *base, struct tt_compared
         }
 }
 
-/* A share of another roof cannot be compared. */
-static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
-{
-    double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;
-    bool known = here > 0 && there > 0 && isfinite(r->mfu_percent) && isfinite(base->mfu_percent);
-    r->other_roof = known && fabs(here / there - 1) > 0.01;
-    if (!r->other_roof) return;
-    tt_text_printf(&c->warnings,
-                   "%s: its MFU is of a measured %.4g TFLOP/s, that of %s of %.4g: compare times, or profile both with "
-                   "the same roof\n",
-                   r->label, here / 1e12, base->label, there / 1e12);
-}
-
-static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
-{
-    char busy[100], recorded[120];
-    tt_was_busy_words(r->profile.run.load, r->profile.run.waited, busy);
-    tt_recorded_words(&r->profile, recorded);
-    if (recorded[0] && !busy[0])
-        tt_text_printf(&c->warnings,
-                       "%s: its groups and operators are of disturbed steps: %s; their times may be %.2g times too "
-                       "long, the step is not affected\n",
-                       r->label, recorded, tt_recorded_slowed(&r->profile));
-    if (busy[0] && !(c->n == 2 && c->runs[1].in_turns))
-        tt_text_printf(&c->warnings,
-                       "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "
-                       "turns (tt bench --against)\n",
-                       r->label, busy);
-}
-
-/* No interval, or one from so few steps that it holds the truth too seldom. */
-static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
-{
-    if (!isfinite(r->speedup)) return;
-    bool one = isfinite(r->range.confidence) && !(r->range.confidence > 0);
-    if (isnan(r->range.confidence))
-        tt_text_printf(&c->warnings,
-                       "%s: no interval, since the times of single steps are not known of it and %s: the speed-up may "
-                       "be noise\n",
-                       r->label, base->label);
-    else if (one)
-        tt_text_printf(&c->warnings,
-                       "%s: a single step was timed of it or of %s, so that nobody knows how often such an interval "
-                       "holds the true speed-up; time three or more of each\n",
-                       r->label, base->label);
-    else if (r->range.confidence < TT_GATE_CONFIDENCE)
-        tt_text_printf(&c->warnings,
-                       "%s: few steps were timed, so that the interval holds the true speed-up in only %.0f %% of such "
-                       "comparisons; time three or more of each\n",
-                       r->label, 100 * r->range.confidence);
-}
-
-bool tt_compare_same_work(const struct tt_compared *r)
-{
-    double times = r->control.times, low = r->range.low, high = r->range.high;
-    if (!r->control.all || r->in_turns || !isfinite(times)) return false;
-    return r->control.moved || (!r->one_build && (low > 1 || high < 1) && low * times <= 1 && high * times >= 1);
-}
-
-bool tt_compare_other_values(const struct tt_compared *r)
-{
-    return r->loss_difference > 0.01 || r->gradient_difference > 0.01;
-}
-
-static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
-{
-    bool values = tt_compare_other_values(r);
-    tt_text_printf(&c->warnings,
-                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long by the "
-                   "median of their time, as shares of the undisturbed steps. %s%s%s. Measure both again, or in turns "
-                   "(tt bench --against)\n",
-                   r->label, r->control.operators, base->label, r->control.times,
-                   r->one_build
-                       ? "Both are of one build: with the same options that is the machine, which was not the same in "
-                         "both, and the interval holds the speed-up with and without it"
-                       : "With one build and the same options that is the machine, which was not the same in both; "
-                         "else it may be the kernels",
-                   r->rows_disturbed ? ". Or it is the recording: their shares are of disturbed steps" : "",
-                   values ? ". Or it is the values: losses or gradients differ, and the same operations may take "
-                            "longer with other numbers" : "");
-}
-
-static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
-{
-    if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
-    const struct tt_control *k = &r->control;
-    bool interval = isfinite(r->range.low);
-    if (k->busy && interval && !r->busy && !r->in_turns)
-        tt_text_printf(&c->warnings,
-                       "%s: whether the machine was the same as in %s is not known, since what both have alike was "
-                       "recorded while other programs had the processors: the interval is of the steps alone\n",
-                       r->label, base->label);
-    if (!k->moved || k->all) return;
-    tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
-                   "by the median of their shares of the steps that were not recorded (together %.1f %% of %.4g ms "
-                   "there, %.1f %% of %.4g ms here). Either the machine was not the same in all of these steps, or the "
-                   "change affects them too%s%s; "
-                   "measure both again, or in turns (tt bench --against)\n",
-                   r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
-                   1e3 * k->seconds_there,
-                   k->disturbed ? ", or it is the recording: their shares are of disturbed steps" : "",
-                   interval ? ": the interval holds the speed-up with and without that" : "");
-}
-
-static void warn_of_gradients(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
-{
-    if (!r->same_task || !(r->gradient_difference > 0.1)) return;
-    tt_text_printf(&c->warnings, "%s: the norm of a gradient of the first step ", r->label);
-    if (r->gradient_difference > 1)
-        tt_text_printf(&c->warnings, "is %.4g times as large as that of %s\n", 1 + r->gradient_difference, base->label);
-    else
-        tt_text_printf(&c->warnings, "differs from that of %s by %.0f %%\n", base->label,
-                       100 * r->gradient_difference);
-}
-
-static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
-{
-    if (r->missing_gradients)
-        tt_text_printf(
-            &c->warnings,
-            "%s: %d of %d tensors got no gradient, or one that is not finite: work is missing, so its speed says "
-            "nothing\n",
-            r->label, r->missing_gradients, r->gradients);
-    warn_of_load(c, r);
-    if (r == base) return;
-    bool known = r->profile.run.num_layers && base->profile.run.num_layers;
-    bool length = only_length_differs(&base->profile.run, &r->profile.run);
-    if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
-        tt_text_printf(&c->warnings,
-                       "%s: %s does not say what shape its model has, so it is not known whether the two can be "
-                       "compared\n",
-                       r->label, r->profile.run.num_layers ? base->label : "it");
-    else if (!r->same_model)
-        tt_text_printf(&c->warnings, "%s: its %s from %s of %s, so losses, speeds and times per step cannot be "
-                                     "compared\n",
-                       r->label, length ? "sequences differ in length" : "model differs", length ? "those" : "that",
-                       base->label);
-    else if (!r->same_task)
-        tt_text_printf(&c->warnings,
-                       "%s: batch, data, documents or seed differ from those of %s, so losses and times per step "
-                       "cannot be compared; tokens a second can\n",
-                       r->label, base->label);
-    else if (r->loss_difference > 0.1)
-        tt_text_printf(&c->warnings,
-                       "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
-                       base->label, r->loss_difference);
-    warn_of_roofs(c, r, base);
-    warn_of_range(c, r, base);
-    warn_of_control(c, r, base);
-    warn_of_gradients(c, r, base);
-}
-
 static void find_accuracy(struct tt_comparison *c)
 {
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
         const struct tt_compared *base = &c->runs[r->base];
         r->same_model = same_model(&base->profile.run, &r->profile.run);
+        r->other_length = !r->same_model && only_length_differs(&base->profile.run, &r->profile.run);
         r->same_task = same_task(&base->profile, &r->profile);
-        if (i && r->same_task) compare_losses(base, r);
+        r->same_steps = tt_compare_same_steps(&base->profile, &r->profile);
+        if (i && r->same_task && r->same_steps) compare_losses(base, r);
         if (i && r->same_task) compare_gradients(base, r);
-        warn_of(c, r, base);
+        tt_compare_warn(c, r, base);
     }
 }
 

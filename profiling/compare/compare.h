@@ -26,8 +26,10 @@ struct tt_compared {
     bool rows_disturbed; /* groups and operators of one of the two are of disturbed steps: their quotients may be off */
     bool other_roof;     /* its MFU is of another measured rate than that of the first */
     bool same_model;     /* shape as in the first, so that speeds may be compared */
+    bool other_length;   /* not, and by the length of its sequences alone */
     bool same_task;      /* shape, data and seed as in the first, so that losses may be compared */
-    double loss_difference;           /* largest against the first, over the steps that both have */
+    bool same_steps;     /* as many steps, where both know: else their learning rates differ, and so do their losses */
+    double loss_difference;           /* largest against the first, over the steps that both have; NaN of other steps */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
     double gradient_difference;       /* largest of a tensor's norm in the first step, as a part of the first run's */
 };
@@ -58,6 +60,10 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
  * kernels. */
 bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared *b);
 
+/* Whether both profiles measured as many steps after as many of warm-up, where they say: a learning rate depends on how
+ * many there are, so that losses after the first step differ where they do not. */
+bool tt_compare_same_steps(const struct tt_profile *a, const struct tt_profile *b);
+
 /* What was compared does the same work in both, operator by operator, and these alone took longer or less long, so that
  * it is the machine unless the builds or the values differ. */
 bool tt_compare_same_work(const struct tt_compared *r);
@@ -66,6 +72,8 @@ bool tt_compare_other_values(const struct tt_compared *r);
 
 /* The runs of one path to those there are; for tt_compare. */
 tt_status tt_compare_add(struct tt_comparison *c, const char *path);
+/* A line for each reason why comparing a run with that one may mislead; for tt_compare. */
+void tt_compare_warn(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base);
 
 void tt_compare_text(const struct tt_comparison *c, struct tt_text *out);  /* for a terminal */
 void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out); /* the runs and the warnings alone */

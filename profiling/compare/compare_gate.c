@@ -8,6 +8,7 @@
 #include "core/config/config.h"
 #include "profiling/compare/compare.h"
 #include "profiling/disturbed.h"
+#include "profiling/speedup.h"
 
 enum condition { SLOWER, MEMORY, LOSS, GRADIENTS };
 
@@ -49,17 +50,32 @@ tt_status tt_compare_gate_check(const char *conditions)
     return TT_OK;
 }
 
+/* ", but when a was measured, threads waited 18 % of their time for a processor": of each run that was busy. */
+static void busy_words(const struct tt_compared *base, const struct tt_compared *r, struct tt_text *out)
+{
+    const struct tt_compared *runs[] = {base, r};
+    for (int i = 0, n = 0; i < 2; i++) {
+        const struct tt_profile_run *run = &runs[i]->profile.run;
+        char busy[100];
+        if (!(tt_step_slowed(&runs[i]->profile) > 1)) continue;
+        tt_was_busy_words(run->load, run->waited, busy);
+        tt_text_printf(out, "%s when %s was measured, %s", n++ ? ", and" : ", but", runs[i]->label, busy);
+    }
+}
+
 /* Beside other work a step may take many times as long: that a run is slower then is no regression. */
 static tt_status undecided_by_load(const struct tt_compared *base, const struct tt_compared *r, double slower)
 {
-    char busy[100];
-    const struct tt_compared *disturbed = tt_step_slowed(&r->profile) > 1 ? r : base;
-    tt_was_busy_words(disturbed->profile.run.load, disturbed->profile.run.waited, busy);
-    return tt_fail(TT_UNDECIDED,
-                   "%s takes %.1f %% %s time than %s, but when %s was measured, %s: the speed-up may be %.2f to %.2f. "
-                   "Measure again when it is quiet, or in turns (tt bench --against)",
-                   r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, disturbed->label, busy,
-                   r->range.low, r->range.high);
+    char words[48];
+    struct tt_text busy = {0};
+    busy_words(base, r, &busy);
+    tt_status st = tt_fail(TT_UNDECIDED,
+                           "%s takes %.1f %% %s time than %s%s: the speed-up may be %s. Measure again when it is "
+                           "quiet, or in turns (tt bench --against)",
+                           r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label,
+                           busy.s ? busy.s : "", tt_speedup_words(r->range.low, r->range.high, words));
+    tt_text_free(&busy);
+    return st;
 }
 
 /* What should have stayed as it was did not. */
@@ -141,6 +157,12 @@ static tt_status judge_memory(const struct tt_compared *base, const struct tt_co
 static tt_status judge_loss(const struct tt_compared *base, const struct tt_compared *r, double limit,
                             struct tt_text *why)
 {
+    if (r->same_task && !r->same_steps)
+        return tt_fail(TT_UNDECIDED,
+                       "%s: its losses cannot be compared with those of %s, since the two measured another number of "
+                       "steps (%lld after %lld of warm-up, and %lld after %lld) and so with other learning rates",
+                       r->label, base->label, (long long)r->profile.run.steps, (long long)r->profile.run.warmup,
+                       (long long)base->profile.run.steps, (long long)base->profile.run.warmup);
     if (isnan(r->loss_difference))
         return tt_fail(TT_UNDECIDED,
                        "%s: its losses cannot be compared with those of %s, so the gate cannot judge them",

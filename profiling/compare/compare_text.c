@@ -8,6 +8,7 @@
 #include "core/config/config.h"
 #include "profiling/compare/compare.h"
 #include "profiling/report/svg.h"
+#include "profiling/speedup.h"
 
 enum { OPERATORS_SHOWN = 10, NAME = 64 };
 
@@ -23,10 +24,11 @@ static const char *cell(char out[32], const char *format, double value)
 static void put_range(const struct tt_compared *r, char out[80])
 {
     const struct tt_range *g = &r->range;
+    char words[48];
     if (isnan(g->low))
         snprintf(out, 80, "unknown");
     else if (r->busy)
-        snprintf(out, 80, "%.2f to %.2f (busy)", g->low, g->high);
+        snprintf(out, 80, "%s (busy)", tt_speedup_words(g->low, g->high, words));
     else if (g->confidence < 0.945)
         snprintf(out, 80, "%.2f to %.2f (%.0f %%)", g->low, g->high, 100 * g->confidence);
     else
@@ -63,8 +65,9 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
         builds |= r->control.all && isfinite(r->control.times) && !tt_compare_one_build(&c->runs[r->base], r);
     }
     if (busy)
-        tt_text_puts(out, "busy: one of the two runs was measured on a busy machine, which makes steps too long. The "
-                          "interval allows for what their waiting explains; one that holds 1 decides nothing\n");
+        tt_text_puts(out, "busy: at least one of the two runs was measured on a busy machine, which makes steps too "
+                          "long. The interval allows for what their waiting explains; one that holds 1 decides "
+                          "nothing\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
@@ -124,7 +127,8 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
         tt_text_puts(out, "\n");
     }
     if (little) tt_text_puts(out, "~: they differ by less than 0.1 % of the step\n");
-    if (open) tt_text_puts(out, "?: undecided, since these times of one of the two runs are of disturbed steps\n");
+    if (open)
+        tt_text_puts(out, "?: undecided, since these times of at least one of the two runs are of disturbed steps\n");
 }
 
 /* Removes trailing spaces. */
@@ -211,14 +215,18 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
     for (int i = 1; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
-        tt_text_printf(out, "accuracy %s: losses of the same steps differ by at most %.3g", r->label,
-                       r->loss_difference);
+        if (r->same_steps)
+            tt_text_printf(out, "accuracy %s: losses of the same steps differ by at most %.3g", r->label,
+                           r->loss_difference);
+        else
+            tt_text_printf(out, "accuracy %s: losses are not compared, since they are of another number of steps",
+                           r->label);
         if (r->gradient_difference > 1)
             tt_text_printf(out, ", norms of gradients in the first step are up to %.4g times as large",
                            1 + r->gradient_difference);
         else if (!isnan(r->gradient_difference))
-            tt_text_printf(out, ", norms of gradients in the first step by at most %.3g %%",
-                           100 * r->gradient_difference);
+            tt_text_printf(out, ", norms of gradients in the first step %sby at most %.3g %%",
+                           r->same_steps ? "" : "differ ", 100 * r->gradient_difference);
         if (r->gradients)
             tt_text_printf(out, "; %d of %d tensors have a gradient", r->gradients - r->missing_gradients,
                            r->gradients);
@@ -314,6 +322,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_number(&w, "loss", r->loss);
         tt_json_put_bool(&w, "same_model", r->same_model);
         tt_json_put_bool(&w, "same_task", r->same_task);
+        tt_json_put_bool(&w, "same_steps", r->same_steps);
         tt_json_put_number(&w, "loss_difference", r->loss_difference);
         tt_json_put_number(&w, "gradient_difference", r->gradient_difference);
         tt_json_put_int(&w, "gradients", r->gradients);

@@ -8,6 +8,7 @@
 #include "profiling/compare/compare.h"
 #include "profiling/report/html_parts.h"
 #include "profiling/report/svg.h"
+#include "profiling/speedup.h"
 
 enum { OPERATORS_SHOWN = 25 };
 enum { POINTS = 600 }; /* of a line: more than a screen is wide would only make the file large */
@@ -31,14 +32,17 @@ static const char *times_of(double ratio, bool open, char out[32])
 static void run_bars(struct tt_text *t, const struct tt_comparison *c)
 {
     struct tt_bar speed[TT_COMPARE_LIMIT], memory[TT_COMPARE_LIMIT];
-    char a[32], b[32], d[32];
+    char a[32], b[32], d[32], words[48];
     bool any = false;
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
         memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
         if (r->undecided) speed[i].noise = 1;
-        if (isfinite(r->range.low) && r->busy)
+        if (isfinite(r->range.low) && r->busy && !(r->range.low > 0 && r->range.high < TT_ANY_SPEEDUP))
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s, busy)", times(r->speedup, a),
+                     tt_speedup_words(r->range.low, r->range.high, words));
+        else if (isfinite(r->range.low) && r->busy)
             snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s, busy)", times(r->speedup, a),
                      times(r->range.low, b), times(r->range.high, d));
         else if (isfinite(r->range.low))
@@ -92,7 +96,7 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
     html_table_end(t);
     bool open = false;
     for (int i = 0; i < c->n; i++) open |= c->runs[i].undecided;
-    if (open) html_note(t, "?: undecided, since one of the two runs was measured on a busy machine.");
+    if (open) html_note(t, "?: undecided, since at least one of the two runs was measured on a busy machine.");
 }
 
 static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading,
@@ -131,7 +135,7 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
     html_table_end(t);
     bool open = false;
     for (int i = 0; i < c->n; i++) open |= c->runs[i].rows_disturbed;
-    if (open) html_note(t, "?: undecided, since these times of one of the two runs are of disturbed steps.");
+    if (open) html_note(t, "?: undecided, since these times of at least one of the two runs are of disturbed steps.");
     html_section_end(t);
     tt_text_free(&columns);
     free(values);

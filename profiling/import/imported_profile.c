@@ -19,6 +19,7 @@ static void clear_figures(struct tt_profile *p)
     p->launch = (struct tt_profile_launch){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     struct tt_profile_efficiency *e = &p->efficiency;
     p->run.load = p->run.waited = p->run.recorded_waited = e->gemm_spread = e->copy_spread = e->roofs_load = NAN;
+    e->roofs_waited = NAN;
     double *figures[] = {&e->forward_flops,
                          &e->backward_flops,
                          &e->step_flops,

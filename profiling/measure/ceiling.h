@@ -24,6 +24,7 @@ struct tt_ceilings {
     double rest; /* FLOP/s of what is not multiplied in 8 bits, in fp8; else as `flops` */
     double flops_spread, bandwidth_spread; /* of the latest measurement; NaN here and below: not known */
     double load;                           /* of the machine then, as tt_machine_load says */
+    double waited;                         /* what part of their time threads waited then; NaN: of a device */
     char measured[32];       /* when: 2025-01-31T12:00:00Z; "" where an older file does not tell */
     bool kept;               /* they come from the file, and the load may have been different then */
     bool earlier;            /* not kept, but an earlier measurement was faster, and its rate is */

@@ -39,6 +39,7 @@ static void take(struct file *f, const struct tt_json *j)
                             .flops_spread = tt_json_number(j, "flops_spread", NAN),
                             .bandwidth_spread = tt_json_number(j, "bytes_spread", NAN),
                             .load = tt_json_number(j, "load", NAN),
+                            .waited = tt_json_number(j, "waited", NAN),
                             .kept = true}};
     snprintf(e.c.measured, sizeof e.c.measured, "%s", tt_json_string(j, "measured", ""));
     snprintf(e.backend, sizeof e.backend, "%s", tt_json_string(j, "backend", ""));
@@ -80,6 +81,7 @@ static void put_entry(struct tt_json_writer *w, const struct entry *e)
     tt_json_put_number(w, "flops_spread", e->c.flops_spread);
     tt_json_put_number(w, "bytes_spread", e->c.bandwidth_spread);
     tt_json_put_number(w, "load", e->c.load);
+    tt_json_put_number(w, "waited", e->c.waited);
     tt_json_put_string(w, "measured", e->c.measured);
     tt_json_end(w, '}');
 }
@@ -119,7 +121,8 @@ static void note_time(struct tt_ceilings *c)
 
 bool tt_ceilings_doubtful(const struct tt_ceilings *c)
 {
-    return tt_roofs_doubtful(c->load, c->flops_spread, c->bandwidth_spread);
+    return tt_roofs_doubtful(
+        &(struct tt_roofs_measured){c->load, c->waited, c->flops_spread, c->bandwidth_spread});
 }
 
 /* A busy machine slows a copy most, a lower clock of a CPU a product. */
@@ -144,9 +147,13 @@ static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct 
                          struct tt_ceilings *out)
 {
     struct tt_rate flops, bytes;
+    struct tt_device_info info;
+    TT_TRY(b->ops->info(b->self, &info));
     *out = (struct tt_ceilings){.load = tt_machine_load()};
+    struct tt_turns before = tt_turns_now();
     TT_TRY(tt_measure_gemm(b, type, &flops));
     TT_TRY(tt_measure_copy(b, &bytes));
+    out->waited = info.shares_memory ? tt_waited_since(&before) : NAN;
     out->flops = fmax(flops.best, least->flops);
     out->bandwidth = fmax(bytes.best, least->bandwidth);
     out->earlier = out->flops > flops.best || out->bandwidth > bytes.best;

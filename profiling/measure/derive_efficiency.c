@@ -74,6 +74,7 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->gemm_spread = c->flops_spread;
     e->copy_spread = c->bandwidth_spread;
     e->roofs_load = c->load;
+    e->roofs_waited = c->waited;
     snprintf(e->mfu_class, sizeof e->mfu_class, "%s", tt_mfu_class(e->mfu_percent));
     struct tt_roofs roofs = tt_roofs_of_step(c, tt_roof_of_plan(c, r->session.step), out);
     snprintf(e->bound, sizeof e->bound, "%s", tt_bound_by(&roofs, e->plan_flops, e->plan_bytes, seconds));

@@ -62,16 +62,15 @@ static int roofs_age(const struct tt_profile *p, char out[400])
     if (e->roofs_kept) n += snprintf(out + n, 400 - (size_t)n, " and kept; --remeasure measures them again.");
     if (!e->roofs_kept && e->roofs_measured[0])
         n = snprintf(out, 400, "The roofs were measured at %s, by this run%s.", e->roofs_measured,
-                     e->roofs_earlier ? "; one was higher in an earlier measurement, and that rate is kept" : "");
+                     e->roofs_earlier ? "; a measurement before that gave a higher rate, which is kept" : "");
     return n;
 }
 
 /* Of the largest group that is faster than memory allows, where it fits behind what is said already. */
 static void add_cache(const struct tt_profile *p, char out[400])
 {
-    const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_row *most = NULL;
-    bool doubtful = tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread);
+    bool doubtful = tt_profile_roofs_doubtful(p);
     char words[512];
     size_t n = strlen(out);
     for (int i = 0; i < p->groups_count; i++)
@@ -97,7 +96,12 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  "low, as when the device was busy with other work; MFU and roof %% are then too high. Use --remeasure "
                  "when it is idle.",
                  n ? " " : "");
-    else if (tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread))
+    else if (tt_was_busy(NAN, tt_roofs_waited(e, &p->run)))
+        snprintf(out + n, 400 - (size_t)n,
+                 "%sThey may be far too low, however well their samples agree: threads waited %.0f %% of their time "
+                 "for a processor then, and MFU and roof %% are then too high. Use --remeasure when it is quiet.",
+                 n ? " " : "", 100 * tt_roofs_waited(e, &p->run));
+    else if (tt_profile_roofs_doubtful(p))
         snprintf(out + n, 400 - (size_t)n,
                  "%sThey may be too low: the load was %.1f per processor then, and half of the samples fell short "
                  "of the best by %.0f %% (products) and %.0f %% (copies) or more.",
@@ -107,40 +111,56 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
     if (!over) add_cache(p, out);
 }
 
+/* By how many times operators may have taken longer: a factor, or any. */
+static const char *off_by(const struct tt_profile *p, char out[48])
+{
+    char times[32];
+    double slowed = tt_recorded_slowed(p);
+    if (isinf(slowed)) return strcpy(out, "any factor");
+    snprintf(out, 48, "up to %s, short ones more", tt_slowed_words(slowed, 2, times));
+    return out;
+}
+
 /* Of the step the undisturbed steps tell, of shares, roofs and bounds the recorded ones. */
 void tt_busy_remark(const struct tt_profile *p, char out[400])
 {
-    char busy[100], recorded[120];
+    char busy[100], recorded[120], times[48];
     tt_was_busy_words(p->run.load, p->run.waited, busy);
     tt_recorded_words(p, recorded);
+    const char *help = tt_fewer_threads(busy[0] || tt_recorded_busy(p) ? tt_profile_threads(p) : 1);
     out[0] = 0;
     if (busy[0] && (recorded[0] || !tt_host_computes(p)))
         snprintf(out, 400,
                  "When this was measured, %s. Times may be too long and differ from run to run%s; measure "
-                 "again when it is quiet.",
-                 busy, recorded[0] ? ", and shares, roof % and bounds be off" : "");
+                 "again when it is quiet%s.",
+                 busy, recorded[0] ? ", and shares, roof % and bounds be off" : "", help);
     else if (busy[0])
         snprintf(out, 400,
-                 "When the step was timed, %s: its time may be too long, and tokens/s and MFU too low. Shares, "
+                 "When the step was timed, %s: its time may be too long, and tokens/s and MFU too low%s. Shares, "
                  "roof %% and bounds are of the recorded steps, which were not disturbed.",
-                 busy);
+                 busy, help);
     else if (recorded[0])
         snprintf(out, 400,
                  "Shares, roof %%, bounds and the times of groups and operators are of disturbed steps: %s. "
-                 "They may be off, the times by up to %.2g times, short ones more. Measure again when the machine is "
-                 "quiet. The step, tokens/s and MFU are of other steps and not affected.",
-                 recorded, tt_recorded_slowed(p));
+                 "They may be off, the times by %s. Measure again when the machine is quiet%s. The step, tokens/s and "
+                 "MFU are of other steps and not affected.",
+                 recorded, off_by(p, times), help);
 }
 
 void tt_rows_remark(const struct tt_profile *p, char out[400])
 {
-    char recorded[120];
+    char recorded[120], times[32];
+    double slowed = tt_recorded_slowed(p);
     tt_recorded_words(p, recorded);
     out[0] = 0;
-    if (recorded[0])
-        snprintf(out, 400, "These are of disturbed steps: %s. Shares may be off, and times up to %.2g times too long, "
+    if (recorded[0] && isfinite(slowed))
+        snprintf(out, 400, "These are of disturbed steps: %s. Shares may be off, and times up to %s too long, "
                  "short ones more, so that roof %% may be too low.",
-                 recorded, tt_recorded_slowed(p));
+                 recorded, tt_slowed_words(slowed, 2, times));
+    else if (recorded[0])
+        snprintf(out, 400, "These are of disturbed steps: %s. Shares may be off, and by how much times are too long is "
+                 "not known, so that roof %% may be far too low.",
+                 recorded);
 }
 
 void tt_attention_remark(const struct tt_profile *p, char out[400])
@@ -316,10 +336,9 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
 }
 
 /* By its arithmetic intensity, whatever times say: no load changes that, only roofs that may be too low. */
-static const char *roof_above(const struct tt_profile_efficiency *e)
+static const char *roof_above(const struct tt_profile *p)
 {
-    bool doubtful = tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread);
-    const char *above = tt_roof_above(doubtful, e->intensity, e->ridge);
+    const char *above = tt_roof_above(tt_profile_roofs_doubtful(p), p->efficiency.intensity, p->efficiency.ridge);
     return above[0] ? above : "uncertain";
 }
 
@@ -327,7 +346,7 @@ static const char *roof_above(const struct tt_profile_efficiency *e)
 void tt_bound_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
-    const char *above = roof_above(e);
+    const char *above = roof_above(p);
     out[0] = 0;
     if (!e->bound[0]) return;
     char where[200];

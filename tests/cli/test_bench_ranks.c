@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/bench.h"
+#include "core/base/load.h"
 #include "tests/test.h"
 
 static const char *hidden_at(double communication, double part, double noise, double load, double waited)
@@ -39,7 +40,7 @@ static void says_nothing_of_a_busy_machine(void)
 /* Ranks on all cores of a quiet machine wait for each other; what is not known stays so. */
 static void ranks_wait_for_each_other(void)
 {
-    CHECK(tt_bench_waited(0.06) == 0 && tt_bench_waited(0.47) == 0.47 && isnan(tt_bench_waited(NAN)));
+    CHECK(tt_ranks_waited(0.06) == 0 && tt_ranks_waited(0.47) == 0.47 && isnan(tt_ranks_waited(NAN)));
 }
 
 int main(void)

@@ -358,6 +358,8 @@ passed "data of another tokenizer"
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
+cores() { OMP_NUM_THREADS=$1 "$TT" info --preset tiny | sed -n 's/^device .*), \([0-9]* core\)/\1/p'; }
+[ -n "$(cores 1)" ] && [ "$(cores 1)" = "$(cores 3)" ] || fail "the cores of a device hang on the threads that are used"
 expect 0 "without what is marked -" "$TT" info --plan --update top-k --update-every 5
 grep -q "^-.* gemm .*gradients$" out || fail "no product for gradients is left out between two choices"
 expect 0 "one step in 5 chooses 4 of 38 groups" "$TT" info --update top-k --update-every 5

@@ -9,7 +9,7 @@ static struct tt_diagnosis healthy(struct tt_config *c)
     *c = (struct tt_config){
         .batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10};
     static const struct tt_diagnose_options quick = {.quick = true};
-    struct tt_diagnosis d = {.c = c, .own = &quick, .sweet = -1, .load = 0.1};
+    struct tt_diagnosis d = {.c = c, .own = &quick, .sweet = -1, .load = 0.1, .device.name = "Xeon, 1 thread"};
     d.step = (struct tt_timing){.median = 0.1, .slow = 0.11, .tokens_per_second = 5120, .steps = 20};
     d.data_seconds = 0.001;
     d.step_time = 10;
@@ -70,6 +70,22 @@ static void slow_data(void)
            "token files");
     d.data_seconds = 0.06;
     expect(&d, TT_ADVICE, "60.00 ms", "token files");
+}
+
+static void widths_of_rows(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    c.hidden_dim = 320, c.ffn_dim = 860, c.vocab_size = 50257, c.precision = TT_PREC_BF16;
+    a_run_without(&d); /* of a CPU */
+    d.device.wave_width = 32;
+    expect(&d, TT_ADVICE, "ffn-dim = 860 is no multiple of 8: its products in bf16", "--ffn-dim 864");
+    c.precision = TT_TF32;
+    a_run_without(&d);
+    c.hidden_dim = 322;
+    expect(&d, TT_ADVICE, "hidden-dim = 322 is no multiple of 4: its products in tf32", "--hidden-dim 324");
+    c.precision = TT_FP32;
+    a_run_without(&d);
 }
 
 static void a_better_batch(void)
@@ -186,16 +202,41 @@ static void busy_machines_hide_the_sweet_spot(void)
     CHECK(d.sweet == 2, "11 times are more than others explain: %d", d.sweet);
 }
 
+/* Of two threads that waited half of their time, a step may have been any factor faster alone. */
+static void threads_that_wait_decide_nothing(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    struct tt_timing t = {.median = 0.1 / 20, .waited = 0.01};
+    d.device.shares_memory = true;
+    d.step.waited = 0.5;
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 1, "one thread: 20 times are more than 8");
+    d.count = 0, strcpy(d.device.name, "Xeon, 2 threads");
+    tt_diagnose_judge_instead(&d, &t, "--version flash");
+    CHECK(d.count == 0, "%s", d.findings[0].what);
+    d.data_seconds = 3;
+    d.validation_time = 10, d.total_time = 20;
+    expect(&d, TT_ADVICE, "threads waited 50 % of their time", "quiet");
+    d.rows[0] = (struct tt_sweep_row){.batch_size = 8, .fits = true, .t = d.step};
+    d.rows[1] = (struct tt_sweep_row){.batch_size = 16, .fits = true, .t = {.tokens_per_second = 90000}};
+    d.row_count = 2;
+    tt_diagnose_sweet_spot(&d);
+    CHECK(d.sweet == -1, "%d", d.sweet);
+}
+
 int main(void)
 {
     TEST(communication_of_ranks);
     TEST(a_healthy_run_has_none);
     TEST(slow_data);
+    TEST(widths_of_rows);
     TEST(a_better_batch);
     TEST(room_for_one_checkpoint);
     TEST(much_validation);
     TEST(unsteady_steps);
     TEST(busy_machines_decide_little);
     TEST(busy_machines_hide_the_sweet_spot);
+    TEST(threads_that_wait_decide_nothing);
     return test_end();
 }

@@ -130,6 +130,50 @@ static void compares_profiles(void)
     free(c);
 }
 
+/* Steps of one number have another learning rate where there are more of them: their losses are no regression. */
+static void other_numbers_of_steps_have_other_losses(void)
+{
+    static const struct {
+        int64_t steps, warmup;
+        const char *option;
+    } others[] = {{20, 0, "--num-steps"}, {0, 9, "--warmup"}};
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text text = {0};
+    for (int i = 0; i < 2; i++) {
+        struct tt_profile few = by_hand(1), many = by_hand(1);
+        few.run.steps = 3;
+        few.run.warmup = 3;
+        many.run.steps = others[i].steps ? others[i].steps : 3;
+        many.run.warmup = others[i].warmup ? others[i].warmup : 3;
+        many.samples[1].loss += 0.2;
+        save(&few, "few");
+        save(&many, "many");
+        CHECK_OK(compare("few", "many", c));
+        CHECK(c->runs[1].same_task && !c->runs[1].same_steps && isnan(c->runs[1].loss_difference), "case %d", i);
+        CHECK(strstr(c->warnings.s, "learning rates differ and their losses cannot be compared") &&
+                  strstr(c->warnings.s, others[i].option) && !strstr(c->warnings.s, "do not compute the same"), "%s",
+              c->warnings.s);
+        undecided(c, "loss:0.01");
+        undecided(c, "loss:1");
+        CHECK_FAILS(gate(c, "loss:0.01"), "another number of steps");
+        CHECK_OK(gate(c, "gradients"));
+        tt_compare_text(c, &text);
+        CHECK(strstr(text.s, "losses are not compared, since they are of another number of steps, norms of "
+                             "gradients in the first step differ by at most 0 %"), "%s", text.s);
+        tt_text_free(&text);
+        tt_compare_free(c);
+    }
+    struct tt_profile few = by_hand(1), unknown = by_hand(1);
+    few.run.steps = 3;
+    unknown.run.steps = 0; /* an import cannot tell */
+    save(&few, "few");
+    save(&unknown, "unknown");
+    CHECK_OK(compare("few", "unknown", c));
+    CHECK(c->runs[1].same_steps && c->runs[1].loss_difference == 0, "%s", c->warnings.s);
+    tt_compare_free(c);
+    free(c);
+}
+
 /* After many steps on random tokens two runs differ; what counts is the step that both took from the same weights. */
 static void only_first_gradients_compare(void)
 {
@@ -356,6 +400,7 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     TEST(compares_profiles);
     TEST(long_runs_make_small_pages);
+    TEST(other_numbers_of_steps_have_other_losses);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);

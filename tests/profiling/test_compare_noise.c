@@ -114,6 +114,35 @@ static void disturbed_rows_are_marked(void)
     free(c);
 }
 
+/* The gate names each run that was busy: the longer one may hide what the other lost. */
+static void a_gate_names_the_busy_runs(void)
+{
+    static const struct {
+        double first, second;
+        const char *says;
+    } cases[] = {{0.66, 0.01, "than a, but when a was measured, the machine was busy: threads waited 66 % of their "
+                              "time for a processor: the speed-up may be"},
+                 {0.66, 0.18, "but when a was measured, the machine was busy: threads waited 66 % of their time for a "
+                              "processor, and when b was measured, the machine was busy: threads waited 18 %"},
+                 {0.01, 0.66, NULL}};
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_profile a = by_hand(1), b = by_hand(0.2);
+        strcpy(a.run.backend, "cpu"), strcpy(b.run.backend, "cpu");
+        strcpy(a.run.device, "Xeon, 1 thread"), strcpy(b.run.device, "Xeon, 1 thread");
+        a.run.waited = cases[i].first, b.run.waited = cases[i].second;
+        save(&a, "a");
+        save(&b, "b");
+        CHECK_OK(compare("a", "b", c));
+        tt_status st = tt_compare_gate(c, "slower:5%", NULL);
+        CHECK(cases[i].says ? st && st->code == TT_UNDECIDED && strstr(st->text, cases[i].says) : !st, "%zu: %s", i,
+              st ? st->text : "passed");
+        tt_status_free(st);
+        tt_compare_free(c);
+    }
+    free(c);
+}
+
 /* Others make steps longer, never shorter: by what waiting explains, and what that cannot explain holds. */
 static void a_busy_machine_widens_the_interval(void)
 {
@@ -122,12 +151,18 @@ static void a_busy_machine_widens_the_interval(void)
         double waited_a, waited_b;
         bool undecided;
         const char *interval;
-    } cases[] = {{"slow", "fast", 0.01, 0.01, false, "5.00x 4.58 to 5.42 "},
-                 {"slow", "fast", 0.5877, 0.01, true, "5.00x 0.39 to 5.42 (busy)"},
-                 {"slow", "fast", 0.0835, 0.01, false, "5.00x 1.92 to 5.42 (busy)"},
-                 {"slow", "fast", 0.01, 0.2929, false, "5.00x 4.58 to 21.70 (busy)"},
-                 {"fast", "slow", 0.01, 0.0835, false, "0.20x 0.18 to 0.52 (busy)"},
-                 {"fast", "fast", 0.5877, 0.5877, true, "1.00x 0.08 to 12.76 (busy)"}};
+        int threads;
+    } cases[] = {{"slow", "fast", 0.01, 0.01, false, "5.00x 4.58 to 5.42 ", 1},
+                 {"slow", "fast", 0.5877, 0.01, true, "5.00x 0.39 to 5.42 (busy)", 1},
+                 {"slow", "fast", 0.0835, 0.01, false, "5.00x 1.92 to 5.42 (busy)", 1},
+                 {"slow", "fast", 0.01, 0.2929, false, "5.00x 4.58 to 21.70 (busy)", 1},
+                 {"fast", "slow", 0.01, 0.0835, false, "0.20x 0.18 to 0.52 (busy)", 1},
+                 {"fast", "fast", 0.5877, 0.5877, true, "1.00x 0.08 to 12.76 (busy)", 1},
+                 {"slow", "fast", 0.5002, 0.01, true, "5.00x at most 5.42 (busy)", 2}, /* any factor */
+                 {"fast", "slow", 0.01, 0.5002, true, "0.20x 0.18 or more (busy)", 2},
+                 {"fast", "fast", 0.5002, 0.5002, true, "1.00x anything (busy)", 2},
+                 {"slow", "fast", 0.01, 0.5002, false, "5.00x 4.58 or more (busy)", 2},
+                 {"slow", "fast", 0.0835, 0.01, false, "5.00x 1.75 to 5.42 (busy)", 2}};
     struct tt_comparison *c = calloc(1, sizeof *c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_profile a = by_hand(!strcmp(cases[i].a, "slow") ? 1 : 0.2),
@@ -135,6 +170,8 @@ static void a_busy_machine_widens_the_interval(void)
         struct tt_text text = {0}, json = {0};
         bool busy = i > 0;
         strcpy(a.run.backend, "cpu"), strcpy(b.run.backend, "cpu");
+        strcpy(a.run.device, cases[i].threads > 1 ? "Xeon, 2 threads" : "Xeon, 1 thread");
+        strcpy(b.run.device, a.run.device);
         a.run.waited = cases[i].waited_a, b.run.waited = cases[i].waited_b;
         save(&a, "a");
         save(&b, "b");
@@ -152,6 +189,35 @@ static void a_busy_machine_widens_the_interval(void)
         tt_text_free(&json);
         tt_compare_free(c);
     }
+    free(c);
+}
+
+/* 6036 ms of two threads that waited half of their time, and 183 ms of the same program on a quiet machine. */
+static void a_gate_waits_for_threads_that_waited(void)
+{
+    struct tt_profile busy = by_hand(603.6), quiet = by_hand(18.3);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text json = {0};
+    strcpy(busy.run.backend, "cpu"), strcpy(busy.run.device, "Xeon, 2 threads");
+    strcpy(quiet.run.backend, "cpu"), strcpy(quiet.run.device, "Xeon, 2 threads");
+    busy.run.load = 0.69, busy.run.waited = busy.run.recorded_waited = 0.5002;
+    quiet.run.load = 1.1, quiet.run.waited = quiet.run.recorded_waited = 0.0106;
+    save(&busy, "busy");
+    save(&quiet, "quiet");
+    CHECK_OK(compare("busy", "quiet", c));
+    CHECK(c->runs[1].undecided && c->runs[1].range.low == 0 && c->runs[1].range.high > 1);
+    undecided(c, "slower:5%");
+    CHECK_FAILS(gate(c, "slower:5%"), "the speed-up may be at most 35.");
+    CHECK_OK(tt_compare_write_html(c, in("busy.html")));
+    tt_compare_free(c);
+    CHECK_OK(compare("quiet", "busy", c));
+    CHECK(c->runs[1].undecided && c->runs[1].range.low < 1 && isinf(c->runs[1].range.high));
+    undecided(c, "slower:5%");
+    CHECK_FAILS(gate(c, "slower:5%"), "the speed-up may be 0.03 or more");
+    tt_compare_json(c, &json);
+    CHECK(strstr(json.s, "\"speedup_high\": null") && !strstr(json.s, "inf"), "%s", json.s);
+    tt_text_free(&json);
+    tt_compare_free(c);
     free(c);
 }
 
@@ -296,9 +362,10 @@ static void what_is_alike_is_a_control(void)
     others.run.recorded_waited = 0.5, others.run.waited = 0.001, others.run.load = 0.1;
     save(&alone, "alone");
     save(&others, "others");
-    CHECK_OK(compare("alone", "others", c)); /* other programs may have taken anything of any operator */
-    CHECK(!c->runs[1].control.moved && isnan(c->runs[1].control.times) && c->runs[1].range.high < 1 &&
-          strstr(c->warnings.s, "whether the machine was the same as in alone is not known"), "%g, %g: %s",
+    CHECK_OK(compare("alone", "others", c)); /* which explain that they took longer, and so may the machine */
+    CHECK(!c->runs[1].control.moved && fabs(c->runs[1].control.times - 1.6) < 1e-9 && c->runs[1].range.high > 1 &&
+          strstr(c->warnings.s, "whether the machine was the same as in alone is not known") &&
+          strstr(c->warnings.s, "holds the speed-up with and without what that changed by"), "%g, %g: %s",
           c->runs[1].control.times, c->runs[1].range.high, c->warnings.s);
     tt_compare_free(c);
 
@@ -331,6 +398,38 @@ static void what_is_alike_is_a_control(void)
     CHECK(c->runs[1].control.moved && c->runs[1].control.operators == 3, "%d", c->runs[1].control.operators);
     tt_compare_free(c);
 
+    free(c);
+}
+
+/* Others do not make the run slow in which they are not: 116 ms beside them, 214 ms without, of one program. */
+static void a_busy_run_has_a_control_too(void)
+{
+    struct tt_profile busy = by_hand(1), slow = by_hand(1.845), same = by_hand(1.845);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_profile *const all[] = {&busy, &slow, &same};
+    for (int i = 0; i < 3; i++) {
+        strcpy(all[i]->run.backend, "cpu"), strcpy(all[i]->run.device, "Xeon, 1 thread");
+        snprintf(all[i]->run.build, sizeof all[i]->run.build, "0a1b");
+        all[i]->run.waited = all[i]->run.recorded_waited = i ? 0.0002 : 0.553;
+    }
+    slow.operators[0].share *= 0.76, slow.operators[1].share *= 0.9, slow.operators[2].share *= 1.3;
+    save(&busy, "busy");
+    save(&slow, "slow");
+    save(&same, "same");
+    CHECK_OK(compare("busy", "slow", c));
+    const struct tt_compared *r = &c->runs[1];
+    CHECK(r->control.busy && r->control.moved && r->control.least < r->control.times &&
+          r->control.times < r->control.most, "%g %g %g", r->control.least, r->control.times, r->control.most);
+    CHECK(r->undecided && r->range.low < 0.1 && r->range.high > 1, "%g to %g", r->range.low, r->range.high);
+    CHECK(strstr(c->warnings.s, "that is the machine, which was not the same in both"), "%s", c->warnings.s);
+    undecided(c, "slower:5%");
+    tt_compare_free(c);
+    CHECK_OK(compare("slow", "busy", c));
+    CHECK(r->undecided && r->range.low < 1 && r->range.high > 10, "%g to %g", r->range.low, r->range.high);
+    tt_compare_free(c);
+    CHECK_OK(compare("slow", "same", c)); /* both quiet: one number, the median */
+    CHECK(r->control.least == r->control.times && r->control.most == r->control.times, "%g", r->control.times);
+    tt_compare_free(c);
     free(c);
 }
 
@@ -435,11 +534,14 @@ int main(void)
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
     TEST(disturbed_rows_are_marked);
+    TEST(a_gate_names_the_busy_runs);
     TEST(a_busy_machine_widens_the_interval);
+    TEST(a_gate_waits_for_threads_that_waited);
     TEST(slow_steps_are_of_others);
     TEST(little_time_is_marked);
     TEST(a_busy_machine_fails_few_gates);
     TEST(what_is_alike_is_a_control);
+    TEST(a_busy_run_has_a_control_too);
     TEST(one_operator_is_not_the_machine);
     TEST(the_same_work_may_be_the_machine);
     TEST(one_build_is_no_regression);

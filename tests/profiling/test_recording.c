@@ -7,6 +7,7 @@ static struct tt_profile of_cpu(void)
 {
     struct tt_profile p = by_hand(1);
     strcpy(p.run.backend, "cpu");
+    strcpy(p.run.device, "Xeon, 1 thread");
     p.phases_count = 0;
     p.run.load = 0.2, p.run.waited = 0.005;
     p.step.seconds = p.step.launched_seconds = 107.964e-3;
@@ -51,6 +52,11 @@ static void recorded_steps_may_be_slowed_alone(void)
     CHECK(tt_recorded_slowed(&p) == 1, "only undisturbed steps waited: %g", tt_recorded_slowed(&p));
     p.run.recorded_waited = 0.5;
     CHECK(tt_recorded_slowed(&p) == 8, "%g", tt_recorded_slowed(&p));
+    strcpy(p.run.device, "Xeon, 2 threads");
+    CHECK(isinf(tt_recorded_slowed(&p)), "%g", tt_recorded_slowed(&p));
+    p.job.ranks = 3, strcpy(p.run.device, "Xeon, 1 thread");
+    CHECK(isinf(tt_recorded_slowed(&p)) && tt_profile_threads(&p) == 3, "ranks wait for each other");
+    p.job.ranks = 0;
     p.run.waited = 0.024, p.run.recorded_waited = 0.01, p.launch.recorded_overhead = 0.544;
     CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "%g", tt_recorded_slowed(&p));
     p.step.p95 = 200e-3;
@@ -119,6 +125,32 @@ static void says_which_figures_are_disturbed(void)
     tt_profile_free(&p);
 }
 
+/* What two threads waited may explain any factor, and one thread would have waited for no other. */
+static void says_that_any_factor_is_possible(void)
+{
+    struct tt_profile p = of_cpu();
+    char words[400];
+    strcpy(p.run.device, "Xeon, 2 threads");
+    p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.5;
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "the times by any factor. Measure again when the machine is quiet; one thread waits for no "
+                        "other: export OMP_NUM_THREADS=1. The step, tokens/s and MFU are of other steps and not "
+                        "affected."), "%s", words);
+    tt_rows_remark(&p, words);
+    CHECK(strstr(words, "by how much times are too long is not known") && !strstr(words, "inf"), "%s", words);
+    p.run.waited = 0.5;
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "measure again when it is quiet; one thread waits for no other: export OMP_NUM_THREADS=1."),
+          "%s", words);
+    strcpy(p.run.device, "Xeon, 1 thread");
+    tt_busy_remark(&p, words);
+    CHECK(words[0] && !strstr(words, "OMP"), "%s", words);
+    strcpy(p.run.backend, "cuda"), strcpy(p.run.device, "NVIDIA H200");
+    tt_busy_remark(&p, words);
+    CHECK(words[0] && !strstr(words, "OMP"), "%s", words);
+    tt_profile_free(&p);
+}
+
 static void leaves_open_what_one_step_does_not_tell(void)
 {
     struct tt_profile p = of_cpu();
@@ -168,6 +200,7 @@ int main(void)
     TEST(calls_noise_what_the_steps_show);
     TEST(recorded_steps_may_be_slowed_alone);
     TEST(says_which_figures_are_disturbed);
+    TEST(says_that_any_factor_is_possible);
     TEST(leaves_open_what_one_step_does_not_tell);
     TEST(names_all_phases_that_seem_longer);
     return test_end();

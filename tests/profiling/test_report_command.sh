@@ -118,8 +118,11 @@ run 2 compare base flash --out full
 says err "full holds other files and no comparison"
 [ "$(ls full)" = mine ] || fail "a comparison was written among other things"
 for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
-run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
+run 0 compare base flash --fail-if memory:1000%,loss:0.1,gradients
 says out "gate     gradients passed: flash: all"
+"$TT" compare base flash --fail-if slower:100000% >out 2>err # beside others a step may take any number of times as long
+code=$?
+[ $code = 0 ] || { [ $code = 8 ] && grep -q "the machine was busy" err; } || fail "exit $code of a gate that is wide open"
 run 0 compare base flash --quiet
 says out "speed-up"
 grep -q "operators that changed" out && fail "--quiet prints more than the result"

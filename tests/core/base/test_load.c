@@ -63,9 +63,9 @@ static void the_run_itself_decides(void)
 {
     char words[100];
     CHECK(!tt_was_busy(2.1, 0.016) && !tt_was_busy(2.1, 0) && tt_was_busy(0.2, 0.06) && tt_was_busy(2.1, NAN));
-    CHECK(tt_slowed(2.1, 0.016) == 1 && tt_slowed(NAN, NAN) == 1 && tt_slowed(0.2, 0.5) == 8);
-    CHECK(tt_slowed(2, NAN) == 18);
-    CHECK(isinf(tt_slowed(0, 1)));
+    CHECK(tt_slowed(2.1, 0.016, 1) == 1 && tt_slowed(NAN, NAN, 1) == 1 && tt_slowed(0.2, 0.5, 1) == 8);
+    CHECK(tt_slowed(2, NAN, 1) == 18 && tt_slowed(2, NAN, 2) == 18, "the load knows nothing of threads");
+    CHECK(isinf(tt_slowed(0, 1, 1)));
     CHECK(tt_alone(0.08, 1) == 0.08 && tt_alone(0.08, 4) == 0.02, "all of it by the factor");
     CHECK(fabs(tt_alone(0.04, 4) - 0.006) < 1e-12 && tt_alone(0.01, 4) == 0, "what is brief may hold a turn of others");
     tt_was_busy_words(2.1, 0.016, words);
@@ -76,10 +76,36 @@ static void the_run_itself_decides(void)
     CHECK(!strcmp(words, "the machine was busy: a load of 2.1 per processor in the minute before"), "%s", words);
 }
 
+/* While one thread waits, the others spin at the end of the operation: two that waited half of their time took 6036 ms
+ * for a step of 183. */
+static void threads_wait_for_each_other(void)
+{
+    char words[32];
+    CHECK(isinf(tt_slowed(0.7, 0.5002, 2)) && isinf(tt_slowed(0.7, 0.5, 2)) && isinf(tt_slowed(0.7, 0.07, 16)));
+    CHECK(tt_slowed(0.7, 0.25, 2) > 5.33 && tt_slowed(0.7, 0.25, 2) < 5.34 && tt_slowed(0.7, 0.016, 16) == 1);
+    CHECK(isinf(tt_slowed(0.7, 0.4999, 2)) && tt_slowed(0.7, 0.49, 2) < 200, "beyond a thousand it bounds nothing");
+    CHECK(!strcmp(tt_slowed_words(tt_slowed(0.2, 0.5, 1), 3, words), "8 times"), "%s", words);
+    CHECK(!strcmp(tt_slowed_words(1.544, 2, words), "1.5 times"), "%s", words);
+    CHECK(!strcmp(tt_slowed_words(199.6, 2, words), "200 times"), "%s", words);
+    CHECK(!strcmp(tt_slowed_words(INFINITY, 3, words), "any number of times"), "%s", words);
+    CHECK(strstr(tt_fewer_threads(2), "export OMP_NUM_THREADS=1") && !tt_fewer_threads(1)[0]);
+}
+
+/* The name of a device is all that a profile keeps of them. */
+static void names_tell_threads(void)
+{
+    CHECK(tt_threads_of("cpu", "Neoverse-N1, 1 thread") == 1 && tt_threads_of("cpu", "Xeon, rev 2, 16 threads") == 16);
+    CHECK(tt_threads_of("cpu", "") == 2 && tt_threads_of("cpu", "Xeon(R), new") == 2, "not known to be one");
+    CHECK(tt_threads_of("cuda", "NVIDIA H200") == 1 && tt_threads_of("hip", "") == 1, "its host shares no operation");
+    CHECK(tt_threads_of("", "") == 2 && tt_threads_of("", "Xeon, 1 thread") == 1);
+}
+
 int main(void)
 {
     TEST(another_program_is_seen);
     TEST(what_is_not_known_is_not_busy);
     TEST(the_run_itself_decides);
+    TEST(threads_wait_for_each_other);
+    TEST(names_tell_threads);
     return test_end();
 }
