@@ -10,13 +10,21 @@ static const struct tt_json *first_of(const struct tt_json *profile, const char 
     return j && j->type == TT_JSON_ARRAY ? j->first : NULL;
 }
 
+enum { ANYTHING = 1000000000 }; /* where one of the two is no number */
+
+static double loss_apart(const struct tt_json *x, const struct tt_json *y)
+{
+    double here = tt_json_number(x, "loss", NAN), there = tt_json_number(y, "loss", NAN);
+    return isfinite(here) == isfinite(there) ? fabs(here - there) : ANYTHING;
+}
+
+/* Steps of one number have one learning rate only where both runs have as many: whoever asks has to demand that. */
 static double losses_apart(const struct tt_json *a, const struct tt_json *b)
 {
     double most = NAN;
     for (const struct tt_json *x = first_of(a, "samples"); x; x = x->next)
         for (const struct tt_json *y = first_of(b, "samples"); y; y = y->next)
-            if (tt_json_number(x, "step", -1) == tt_json_number(y, "step", -2))
-                most = fmax(most, fabs(tt_json_number(x, "loss", NAN) - tt_json_number(y, "loss", NAN)));
+            if (tt_json_number(x, "step", -1) == tt_json_number(y, "step", -2)) most = fmax(most, loss_apart(x, y));
     return most;
 }
 

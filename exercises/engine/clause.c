@@ -56,7 +56,8 @@ static struct tt_clause with_name(const char *sentence, struct tt_clause c)
     while (s > sentence && in_name(s[-1])) s--;
     const char *before = s;
     while (before > sentence && before[-1] == ' ') before--;
-    if (before == sentence || strchr(",;:.()", before[-1])) c.begin = s;
+    bool answer = is_one_of(s, (size_t)(c.begin - (c.begin > sentence) - s), "yes|no|true|false|indeed");
+    if (!answer && (before == sentence || strchr(",;:.()", before[-1]))) c.begin = s;
     return c;
 }
 
@@ -92,7 +93,7 @@ static bool follows(const struct tt_clause *c, const char *s, const char *words)
 /* "as that of fused", "times the step of fused", "over fused": what stands at s is compared with. */
 static bool is_compared(const struct tt_clause *c, const char *s)
 {
-    static const char between[] = "of|that|the|in|run|step|time|speed|times|x";
+    static const char between[] = "of|that|the|in|run|step|time|speed|times|x|bytes|flops|memory|kernels|traffic";
     while (follows(c, s, between)) {
         while (s > c->begin && s[-1] == ' ') s--;
         while (s > c->begin && in_name(s[-1])) s--;
@@ -118,6 +119,7 @@ static enum tt_mention names(const struct tt_clause *c, const char *name)
         bool verb = is_one_of(behind, name_at(behind), verbs), compared = beside && is_compared(c, s);
         if (verb && (before == c->begin || (beside && !compared))) return TT_MENTION_SUBJECT;
         beside |= follows(c, s, "the") && is_one_of(behind, name_at(behind), "step|run");
+        beside |= before == c->begin && memchr(behind, '_', name_at(behind)); /* "baseline attention_scores 8.9 %" */
         if (beside && !(compared && found)) found = compared ? TT_MENTION_COMPARED : TT_MENTION_BESIDE;
     }
     return found;

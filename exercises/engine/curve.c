@@ -63,10 +63,11 @@ static double largest_of(const struct curve *c)
 
 static double last_of(const struct curve *c) { return c->n ? c->losses[c->n - 1] : NAN; }
 
+/* Another number of steps has another learning rate in each of them. */
 static double apart(const struct curve *a, const struct curve *b)
 {
-    double most = 0;
-    for (int i = 0; i < a->n && i < b->n; i++) most = fmax(most, fabs(a->losses[i] - b->losses[i]));
+    double most = a->n == b->n ? 0 : NAN;
+    for (int i = 0; i < a->n && a->n == b->n; i++) most = fmax(most, fabs(a->losses[i] - b->losses[i]));
     return most;
 }
 

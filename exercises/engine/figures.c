@@ -25,37 +25,31 @@ static void add(struct figures *all, struct tt_figure f)
     if (all->n < TT_FIGURES) all->f[all->n++] = f;
 }
 
-/* What the formula gives of the run that the figure has to tell from the learner's: with that in the place of another.
- * One that names no run can be exchanged for nothing: it is a difference already, and tells nothing where it is 0. */
-static tt_status of_other(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                          struct tt_formula_value *out)
+/* What the formula gives of the run that the figure has to tell from the learner's, read in the place of another. */
+static tt_status of_other(const struct tt_question *q, const char *formula, const struct tt_formula_scope *scope,
+                          unsigned reads, struct tt_formula_value *out)
 {
-    char other[1200];
+    int unlike = q->unlike ? tt_formula_place(scope, q->unlike) : 0;
     tt_status st = TT_OK;
     *out = (struct tt_formula_value){0};
-    for (int i = 0; q->unlike && i < scope->count && !st && !out->kind; i++)
-        if (strcmp(scope->runs[i].name, q->unlike) &&
-            tt_exercise_exchange(formula, scope->runs[i].name, q->unlike, other, sizeof other))
-            st = tt_formula(other, scope, out);
+    if (unlike < 0) return tt_fail(TT_USAGE, "line %d: there is no run %s", q->line, q->unlike);
+    for (int i = 0; q->unlike && i < scope->count && !st && !out->kind; i++) {
+        struct tt_formula_scope instead = *scope;
+        instead.from = i, instead.to = unlike;
+        if (i != unlike && reads >> i & 1) st = tt_formula(formula, &instead, out);
+    }
     return st;
 }
 
 /* What a formula of one run gives of the others. */
-static void find_rivals(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                        double out[TT_EXERCISE_RUNS])
+static void find_rivals(const struct tt_question *q, const char *formula, const struct tt_formula_scope *scope,
+                        unsigned reads, double out[TT_EXERCISE_RUNS])
 {
-    char other[1200];
     for (int i = 0; i < TT_EXERCISE_RUNS; i++) out[i] = NAN;
-    for (int i = 0; i < scope->count; i++)
-        for (int j = 0; j < scope->count && j < TT_EXERCISE_RUNS; j++) {
-            struct tt_formula_value v;
+    for (int i = 0; i < scope->count && !tt_formula_several(reads); i++)
+        for (int j = 0; reads >> i & 1 && j < scope->count && j < TT_EXERCISE_RUNS; j++) {
             bool unlike = q->unlike && !strcmp(scope->runs[j].name, q->unlike); /* held against the figure anyway */
-            if (i == j || unlike || !scope->runs[j].profile || tt_exercise_has_runs(formula, scope)) continue;
-            if (!tt_exercise_exchange(formula, scope->runs[i].name, scope->runs[j].name, other, sizeof other)) continue;
-            tt_status st = tt_formula(other, scope, &v);
-            if (!st && v.kind == TT_FORMULA_NUMBER && isfinite(v.number)) out[j] = v.number;
-            tt_status_free(st); /* a figure that a run does not have is nobody's rival */
-            tt_formula_free(&v);
+            if (i != j && !unlike && scope->runs[j].profile) out[j] = tt_formula_instead(formula, scope, i, j);
         }
 }
 
@@ -152,19 +146,20 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     row_of(formula, f.row);
     f.runs = tt_exercise_named_runs(f.name, scope);
     f.open = is_open(&f, scope);
-    scope->busy = false;
+    scope->busy = false, scope->reads = 0;
     TT_TRY(tt_formula(formula, scope, v));
+    unsigned reads = scope->reads;
     f.busy = scope->busy;
     if (v->kind == TT_FORMULA_WORD && v->word[0])
         add(all, (struct tt_figure){.word = v->word, .with = f.with, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     struct tt_formula_value other;
-    tt_status st = of_other(all->q, formula, scope, &other);
+    tt_status st = of_other(all->q, formula, scope, reads, &other);
     if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f, about && !strcmp(about, "row"));
-    f.quotient = f.times || (strchr(formula, '/') && tt_exercise_has_runs(formula, scope));
+    f.quotient = f.times || (strchr(formula, '/') && tt_formula_several(reads));
     if (v->kind == TT_FORMULA_NUMBER) {
         f.rivals = all->rivals[all->values - 1];
-        find_rivals(all->q, formula, scope, all->rivals[all->values - 1]);
+        find_rivals(all->q, formula, scope, reads, all->rivals[all->values - 1]);
     }
     f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : 0;
     if (!st && v->kind == TT_FORMULA_NUMBER) add(all, f);
@@ -172,13 +167,17 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     return st;
 }
 
-/* How many tensors agree; of a run that computes the same, all do. */
+/* How many tensors agree, and how many do not; of a run that computes the same, all do. */
 static bool add_agreeing(struct figures *all, const char *line, const struct tt_yaml *with)
 {
     double here, most;
     if (!with || sscanf(line, "against %*[^,\n], %lf of %lf tensors within", &here, &most) != 2) return false;
     add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most, .with = with,
                                 .name = "the tensors that agree in the table of layers"});
+    if (most > here)
+        add(all, (struct tt_figure){.value = most - here, .unlike = all->q->unlike, .noun = "tensor|tensors",
+                                    .about = "differ|differs|differed|disagree|disagrees|apart",
+                                    .name = "the tensors that do not agree in the table of layers"});
     return true;
 }
 

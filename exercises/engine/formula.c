@@ -1,4 +1,4 @@
-/* Formulas: operators and their order. They are evaluated while they are read. */
+/* Formulas: operators and their precedence. They are evaluated while they are read. */
 #include "exercises/engine/formula.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 #include "exercises/engine/formula_parts.h"
 
-static tt_status comparison(struct tt_formula_parser *p, struct tt_formula_value *out);
+static tt_status expression(struct tt_formula_parser *p, struct tt_formula_value *out);
 
 void tt_formula_free(struct tt_formula_value *v)
 {
@@ -70,18 +70,31 @@ static tt_status call(struct tt_formula_parser *p, const char *name, struct tt_f
     struct tt_formula_value args[TT_FORMULA_ARGS] = {0};
     int n = 0;
     tt_status st = TT_OK;
-    bool outer = p->lenient;
-    if (!tt_formula_has_function(name)) return tt_formula_error(p, "there is no function %s", name);
+    bool outer = p->lenient, function = tt_formula_has_function(name);
     p->lenient = outer || !strcmp(name, "has");
     while (!st && n < TT_FORMULA_ARGS) {
-        st = comparison(p, &args[n++]);
+        st = expression(p, &args[n++]);
         if (st || !tt_formula_take(p, ",")) break;
     }
     p->lenient = outer;
+    const struct tt_yaml *definition = tt_formula_definition(p->scope, name, n);
     if (!st && !tt_formula_take(p, ")")) st = tt_formula_error(p, "a ) is missing, or %s has too many arguments", name);
-    if (!st) st = tt_formula_call(p, name, args, n, out);
+    if (!st && !function && !definition) st = tt_formula_error(p, "there is no function %s of %d", name, n);
+    if (!st) st = function ? tt_formula_call(p, name, args, n, out) : tt_formula_defined(p, definition, args, out);
     for (int i = 0; i < n; i++) tt_formula_free(&args[i]);
     return st;
+}
+
+/* A parameter: its value, or the run of that name before a path. */
+static tt_status parameter(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    TT_TRY(tt_formula_parameter(p, out));
+    if (*p->at != ':') return TT_OK;
+    if (out->kind != TT_FORMULA_WORD) return tt_formula_error(p, "the name of a run has to be a word");
+    char run[sizeof out->word];
+    memcpy(run, out->word, sizeof run);
+    *out = (struct tt_formula_value){0};
+    return tt_formula_path(p, run, out);
 }
 
 static tt_status primary(struct tt_formula_parser *p, struct tt_formula_value *out)
@@ -99,9 +112,10 @@ static tt_status primary(struct tt_formula_parser *p, struct tt_formula_value *o
         return TT_OK;
     }
     if (tt_formula_take(p, "(")) {
-        TT_TRY(comparison(p, out));
+        TT_TRY(expression(p, out));
         return tt_formula_take(p, ")") ? TT_OK : tt_formula_error(p, "a ) is missing");
     }
+    if (tt_formula_take(p, "$")) return parameter(p, out);
     if (!tt_formula_word(p, word, sizeof word)) return tt_formula_error(p, "a value is missing here");
     return tt_formula_take(p, "(") ? call(p, word, out) : tt_formula_path(p, word, out);
 }
@@ -205,13 +219,75 @@ static tt_status comparison(struct tt_formula_parser *p, struct tt_formula_value
     return TT_OK;
 }
 
+/* ---- and, or, not ---- */
+
+static bool take_word(struct tt_formula_parser *p, const char *word)
+{
+    size_t n = strlen(word);
+    tt_formula_skip(p);
+    if (strncmp(p->at, word, n) || isalnum((unsigned char)p->at[n]) || p->at[n] == '_') return false;
+    p->at += n;
+    return true;
+}
+
+static tt_status negation(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    if (!take_word(p, "not")) return comparison(p, out);
+    if (++p->depth > TT_FORMULA_DEPTH) return tt_formula_error(p, "this is nested too deeply");
+    TT_TRY(negation(p, out));
+    p->depth--;
+    if (out->kind == TT_FORMULA_TRUTH)
+        out->number = !out->number;
+    else if (out->kind != TT_FORMULA_MISSING)
+        return tt_formula_error(p, "not needs a comparison");
+    return TT_OK;
+}
+
+/* Two truths, of which a single one that is `decides` decides, also where the other is missing. */
+static tt_status join(struct tt_formula_parser *p, const char *word, bool decides, struct tt_formula_value *a,
+                      const struct tt_formula_value *b)
+{
+    const struct tt_formula_value *both[] = {a, b};
+    bool decided = false;
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->kind != TT_FORMULA_TRUTH && both[i]->kind != TT_FORMULA_MISSING)
+            return tt_formula_error(p, "%s needs a comparison on both sides", word);
+        decided |= both[i]->kind == TT_FORMULA_TRUTH && (both[i]->number != 0) == decides;
+    }
+    *a = missing(a, b) && !decided ? (struct tt_formula_value){0} : tt_formula_truth(decided == decides);
+    return TT_OK;
+}
+
+static tt_status logic(struct tt_formula_parser *p, const char *word, bool decides, level operand,
+                       struct tt_formula_value *out)
+{
+    TT_TRY(operand(p, out));
+    while (take_word(p, word)) {
+        struct tt_formula_value right = {0};
+        tt_status st = operand(p, &right);
+        if (!st) st = join(p, word, decides, out, &right);
+        tt_formula_free(&right);
+        if (st) return st;
+    }
+    return TT_OK;
+}
+
+static tt_status conjunction(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    return logic(p, "and", false, negation, out);
+}
+static tt_status expression(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    return logic(p, "or", true, conjunction, out);
+}
+
 tt_status tt_formula(const char *text, struct tt_formula_scope *scope, struct tt_formula_value *out)
 {
     struct tt_formula_parser p = {.text = text, .at = text, .scope = scope};
     *out = (struct tt_formula_value){0};
     for (const char *s = text; *s; s++)
         if (iscntrl((unsigned char)*s)) return tt_fail(TT_USAGE, "a formula holds no control characters");
-    TT_TRY(comparison(&p, out));
+    TT_TRY(expression(&p, out));
     tt_formula_skip(&p);
     return *p.at ? tt_formula_error(&p, "it should end here") : TT_OK;
 }

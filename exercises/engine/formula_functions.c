@@ -8,6 +8,14 @@
 
 typedef struct tt_formula_value value;
 
+struct function {
+    const char *name;
+    int args;
+    tt_status (*call)(struct tt_formula_parser *p, const char *name, const value *args, value *out);
+};
+
+static const struct function *find(const char *name);
+
 /* The numbers of a list, those that are missing left out; free them. */
 static double *numbers(const value *list, int *n)
 {
@@ -173,6 +181,8 @@ static double plain(const char *name, double x, double y)
     if (!strcmp(name, "sqrt")) return sqrt(x);
     if (!strcmp(name, "log")) return log(x);
     if (!strcmp(name, "pow")) return pow(x, y);
+    if (!strcmp(name, "larger")) return fmax(x, y);
+    if (!strcmp(name, "smaller")) return fmin(x, y);
     return 1 / (1 - x + (y > 0 ? x / y : 0)); /* amdahl */
 }
 
@@ -181,7 +191,7 @@ static tt_status of_numbers(struct tt_formula_parser *p, const char *name, const
     for (int i = 0; i < 2; i++)
         if (args[i].kind != TT_FORMULA_NUMBER && args[i].kind != TT_FORMULA_MISSING)
             return tt_formula_error(p, "%s needs numbers", name);
-    bool two = !strcmp(name, "pow") || !strcmp(name, "amdahl");
+    bool two = find(name)->args == 2;
     if (args[0].kind == TT_FORMULA_MISSING || (two && args[1].kind == TT_FORMULA_MISSING)) return TT_OK;
     *out = tt_formula_number(plain(name, args[0].number, args[1].number));
     return TT_OK;
@@ -287,15 +297,12 @@ static tt_status sides(struct tt_formula_parser *p, const char *name, const valu
     return TT_OK;
 }
 
-static const struct function {
-    const char *name;
-    int args;
-    tt_status (*call)(struct tt_formula_parser *p, const char *name, const value *args, value *out);
-} functions[] = {
+static const struct function functions[] = {
     {"sum", 1, of_list}, {"mean", 1, of_list}, {"max", 1, of_list}, {"min", 1, of_list}, {"first", 1, of_list},
     {"last", 1, of_list}, {"top", 2, of_list}, {"count", 1, count}, {"argmax", 1, extreme}, {"argmin", 1, extreme},
     {"rank", 2, rank}, {"abs", 1, of_numbers}, {"round", 1, of_numbers}, {"sqrt", 1, of_numbers},
-    {"log", 1, of_numbers}, {"pow", 2, of_numbers}, {"amdahl", 2, of_numbers}, {"if", 3, choose}, {"has", 1, has},
+    {"log", 1, of_numbers}, {"pow", 2, of_numbers}, {"amdahl", 2, of_numbers}, {"larger", 2, of_numbers},
+    {"smaller", 2, of_numbers}, {"if", 3, choose}, {"has", 1, has},
     {"decide", 4, decide}, {"either", 4, decide}, {"noise", 2, tt_formula_two_runs}, {"busy", 2, tt_formula_two_runs},
     {"also", 3, also}, {"low", 2, tt_formula_two_runs}, {"high", 2, tt_formula_two_runs},
     {"interval", 2, tt_formula_two_runs}, {"drift", 2, tt_formula_two_runs}, {"noise_words", 2, tt_formula_two_runs},

@@ -24,12 +24,26 @@ tt_status tt_formula_quoted(struct tt_formula_parser *p, char *out, size_t size)
 /* A path whose first word was read already; a run before it is looked for here. */
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out);
 
+/* formula_define.c: formulas that check.yaml has given a name: `far: 2 * step.seconds`, or with parameters
+ * `gain(group): groups[$group].share`. */
+struct tt_formula_bound {
+    const struct tt_yaml *definition;
+    const struct tt_formula_value *values;
+};
+/* NULL: there is none of that name and so many parameters (0: without brackets). */
+const struct tt_yaml *tt_formula_definition(const struct tt_formula_scope *scope, const char *name, int parameters);
+tt_status tt_formula_defined(struct tt_formula_parser *p, const struct tt_yaml *definition,
+                             const struct tt_formula_value *args, struct tt_formula_value *out);
+/* The parameter whose name follows the $ that was read. */
+tt_status tt_formula_parameter(struct tt_formula_parser *p, struct tt_formula_value *out);
+
 /* Whether there is such a function, and its value; `args` stay the caller's. */
 bool tt_formula_has_function(const char *name);
 tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct tt_formula_value *args, int n,
                           struct tt_formula_value *out);
 
-/* formula_runs.c: the functions of one run and of two. */
+/* formula_runs.c: the run that is read for the one at that place, and the functions of one run and of two. */
+const struct tt_formula_run *tt_formula_read(struct tt_formula_parser *p, int place);
 tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
                            struct tt_formula_value *out);
 tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
@@ -40,6 +54,10 @@ tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, con
 /* slowed.c: how many times as long as on a quiet machine the step of a run may have taken, and what was recorded of it,
  * of which its shares, roofs and bounds are; 1 where it was not busy. */
 double tt_exercise_slowed(const struct tt_json *profile);
+/* The same, and what part of their time threads waited for that: of ranks.json in the row that it is of, the most. */
+double tt_exercise_slowed_by(const struct tt_json *profile, double *waited);
+bool tt_exercise_row_was_busy(const struct tt_json *profile, const struct tt_json *row); /* of ranks.json */
+int tt_exercise_threads(const struct tt_json *profile); /* that wait for each other */
 double tt_exercise_shares_slowed(const struct tt_json *profile);
 /* What at least was its own of that share of the recorded time. */
 double tt_exercise_own(const struct tt_json *profile, double share);
@@ -69,7 +87,8 @@ struct tt_control tt_exercise_control(const struct tt_json *above, const struct 
 double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b);
 double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b);
 
-/* The interval of the quotient of two runs' steps; false, and 0 to 1e9, where nothing is known. */
+/* The interval of the quotient of two runs' steps; false, and 0 to 1e9, where nothing is known. Of runs that a busy
+ * machine may have slowed by any factor an end is 0, or TT_ANY_SPEEDUP. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high);
 
 /* apart.c: the largest difference of the losses of the same steps, or of the norms of a tensor's gradient in the first

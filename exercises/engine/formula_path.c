@@ -31,14 +31,12 @@ double tt_formula_cell_number(const struct tt_formula_cell *c)
 
 static tt_status find_run(struct tt_formula_parser *p, const char *name, const struct tt_formula_run **out)
 {
-    const struct tt_formula_scope *s = p->scope;
-    if (!name) name = s->run;
-    for (int i = 0; i < s->count; i++)
-        if (!name || !strcmp(s->runs[i].name, name)) {
-            *out = &s->runs[i];
-            return TT_OK;
-        }
-    return tt_formula_error(p, "there is no run %s", name ? name : "at all");
+    int place = tt_formula_place(p->scope, name);
+    if (!name) name = p->scope->run;
+    if (place < 0) return tt_formula_error(p, "there is no run %s", name ? name : "at all");
+    p->scope->reads |= 1u << place;
+    *out = tt_formula_read(p, place);
+    return TT_OK;
 }
 
 /* ---- rows ---- */
@@ -89,10 +87,22 @@ static void keep(struct place *at, const char *column, const char *operator, con
 
 /* ---- what stands in brackets ---- */
 
+static tt_status parameter_text(struct tt_formula_parser *p, char *out, size_t size)
+{
+    struct tt_formula_value v;
+    p->at++;
+    TT_TRY(tt_formula_parameter(p, &v));
+    if (v.kind != TT_FORMULA_WORD) return tt_formula_error(p, "in brackets a parameter has to be a word");
+    snprintf(out, size, "%s", v.word);
+    tt_formula_skip(p);
+    return TT_OK;
+}
+
 static tt_status bare_text(struct tt_formula_parser *p, const char *stops, char *out, size_t size)
 {
     tt_formula_skip(p);
     if (*p->at == '\'') return tt_formula_quoted(p, out, size);
+    if (*p->at == '$') return parameter_text(p, out, size);
     size_t n = strcspn(p->at, stops);
     if (n >= size) return tt_formula_error(p, "the text is too long");
     snprintf(out, size, "%.*s", (int)n, p->at);
@@ -221,30 +231,17 @@ static tt_status follow(struct tt_formula_parser *p, struct place *at, char key[
     }
 }
 
-/* A formula that check.yaml has given a name. */
-static tt_status defined(struct tt_formula_parser *p, const struct tt_yaml *y, struct tt_formula_value *out)
-{
-    if (!y->text) return tt_formula_error(p, "%s has no formula", y->key);
-    if (p->scope->nested >= 8) return tt_formula_error(p, "%s is defined by itself, or nested too deeply", y->key);
-    p->scope->nested++;
-    tt_status st = tt_formula(y->text, p->scope, out);
-    p->scope->nested--;
-    return tt_context(st, "%s", y->key);
-}
-
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out)
 {
     char key[64], table[64];
     const struct tt_formula_run *run = NULL;
     bool names_run = *p->at == ':';
-    const struct tt_yaml *definition = p->scope->define ? tt_yaml_get(p->scope->define, first) : NULL;
-    if (definition && !strchr(":.[", *p->at ? *p->at : ' ')) return defined(p, definition, out);
+    const struct tt_yaml *definition = tt_formula_definition(p->scope, first, 0);
+    if (definition && !strchr(":.[", *p->at ? *p->at : ' ')) return tt_formula_defined(p, definition, NULL, out);
     TT_TRY(find_run(p, names_run ? first : NULL, &run));
     snprintf(key, sizeof key, "%s", first);
     if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key)))
         return tt_formula_error(p, "a path is missing after the run");
-    p->scope->used = true;
-    if (!run->profile) p->scope->lacking = run->name;
     struct place at = {.node = run->profile};
     snprintf(table, sizeof table, "%s", key);
     tt_status st = descend(p, &at, key);

@@ -4,21 +4,58 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "exercises/engine/formula_parts.h"
+#include "profiling/speedup.h"
 
 typedef struct tt_formula_value value;
+
+int tt_formula_place(const struct tt_formula_scope *scope, const char *name)
+{
+    if (!name) name = scope->run;
+    for (int i = 0; i < scope->count; i++)
+        if (!name || !strcmp(scope->runs[i].name, name)) return i;
+    return -1;
+}
+
+const struct tt_formula_run *tt_formula_read(struct tt_formula_parser *p, int place)
+{
+    struct tt_formula_scope *scope = p->scope;
+    const struct tt_formula_run *run = &scope->runs[place == scope->from ? scope->to : place];
+    scope->used = true;
+    if (!run->profile) scope->lacking = run->name;
+    return run;
+}
+
+unsigned tt_formula_reads(const char *text, const struct tt_formula_scope *scope)
+{
+    struct tt_formula_scope own = *scope;
+    struct tt_formula_value v;
+    own.reads = 0;
+    tt_status_free(tt_formula(text, &own, &v));
+    tt_formula_free(&v);
+    return own.reads;
+}
+
+double tt_formula_instead(const char *text, const struct tt_formula_scope *scope, int from, int to)
+{
+    struct tt_formula_scope own = *scope;
+    struct tt_formula_value v;
+    own.from = from, own.to = to;
+    tt_status st = tt_formula(text, &own, &v);
+    double x = !st && v.kind == TT_FORMULA_NUMBER ? v.number : NAN;
+    tt_status_free(st); /* a figure that a run does not have */
+    tt_formula_free(&v);
+    return x;
+}
 
 /* The run that an argument names. NULL and no error where it is not there. */
 static tt_status named_run(struct tt_formula_parser *p, const value *arg, const char *error, const struct tt_json **out)
 {
-    const struct tt_formula_run *run = NULL;
+    int place = arg->kind == TT_FORMULA_WORD ? tt_formula_place(p->scope, arg->word) : -1;
     *out = NULL;
-    for (int j = 0; arg->kind == TT_FORMULA_WORD && j < p->scope->count; j++)
-        if (!strcmp(p->scope->runs[j].name, arg->word)) run = &p->scope->runs[j];
-    if (!run) return tt_formula_error(p, "%s", error);
-    p->scope->used = true;
-    if (!run->profile) p->scope->lacking = run->name;
-    *out = run->profile;
+    if (place < 0) return tt_formula_error(p, "%s", error);
+    *out = tt_formula_read(p, place)->profile;
     return TT_OK;
 }
 
@@ -38,11 +75,15 @@ static void say_noise(const struct tt_json *const runs[2], value *out)
 {
     double noise = tt_exercise_noise_between(runs[0], runs[1]);
     double slowed = fmax(tt_exercise_slowed(runs[0]), tt_exercise_slowed(runs[1]));
+    char times[32];
     out->kind = TT_FORMULA_WORD;
     if (!tt_exercise_is_timed(runs[0]) || !tt_exercise_is_timed(runs[1]))
         snprintf(out->word, sizeof out->word, "not known, since too few steps were measured");
+    else if (isinf(slowed))
+        snprintf(out->word, sizeof out->word, "any factor, since the machine was busy");
     else if (slowed > 1)
-        snprintf(out->word, sizeof out->word, "up to %.3g times, since the machine was busy", 1 + noise);
+        snprintf(out->word, sizeof out->word, "up to %s, since the machine was busy",
+                 tt_slowed_words(1 + noise, 3, times));
     else
         snprintf(out->word, sizeof out->word, "%.3g %%", 100 * noise);
 }
@@ -52,12 +93,14 @@ static void say_noise(const struct tt_json *const runs[2], value *out)
 static void say_interval(const char *name, const struct tt_json *const runs[2], value *out)
 {
     double low, high;
+    char words[48];
     bool known = tt_exercise_range(runs[0], runs[1], &low, &high);
     if (strcmp(name, "interval")) {
         *out = tt_formula_number(strcmp(name, "low") ? high : low);
     } else if (known) {
         out->kind = TT_FORMULA_WORD;
-        snprintf(out->word, sizeof out->word, "%.2f to %.2f", low, high);
+        tt_speedup_words(low, high, words);
+        snprintf(out->word, sizeof out->word, "%s", words);
     } else {
         say_noise(runs, out);
     }
@@ -87,11 +130,12 @@ tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, con
 static void say_shares(const struct tt_json *run, value *out)
 {
     double slowed = tt_exercise_shares_slowed(run);
+    char times[32];
     out->kind = TT_FORMULA_WORD;
     if (slowed > 1)
-        snprintf(out->word, sizeof out->word,
-                 " %s: operations may have taken %.3g times as long as alone, short ones more.",
-                 tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recording", slowed);
+        snprintf(out->word, sizeof out->word, " %s: operations may have taken %s as long as alone%s.",
+                 tt_exercise_shares_busy(run) ? "The machine was busy" : "Something slowed the recording",
+                 tt_slowed_words(slowed, 3, times), isfinite(slowed) ? ", short ones more" : "");
 }
 
 /* own(share, 'a'): what at least is left of a share of the recorded time of that run without what slowed it.

@@ -200,6 +200,15 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     if (m->kind == TT_MARK_RIGHT && second) say_first(v, word, m);
 }
 
+/* Where either of two words is right the run does not tell them apart, and undecided says so too. */
+static void or_undecided(const struct tt_question *q, struct tt_formula_value *v)
+{
+    static const char open[] = "undecided";
+    size_t n = strlen(v->word);
+    if (!strchr(v->word, '|') || one_of(v->word, open) || !q->choices || !tt_exercise_listed(q->choices, open)) return;
+    snprintf(v->word + n, sizeof v->word - n, "|%s", open);
+}
+
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_formula_value v;
@@ -212,6 +221,7 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
     if (!st && (v.kind == TT_FORMULA_MISSING || !v.word[0])) {
         tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
     } else if (!st) {
+        or_undecided(q, &v);
         snprintf(m->right, sizeof m->right, "%s", v.word);
         for (char *bar = m->right; (bar = strchr(bar, '|'));) *bar = '/';
         if (m->given[0]) choose_word(q, &v, scope->used, m);
@@ -249,6 +259,12 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
 
 /* ---- all kinds ---- */
 
+/* A word says of the runs what is wrong with them, and so of a wrong choice too, unless the question has its own. */
+static bool is_wrong_choice(const struct tt_question *q, const struct tt_mark *m)
+{
+    return m->kind == TT_MARK_WRONG && !q->otherwise && (q->kind == TT_ASK_TRUTH || q->kind == TT_ASK_CHOICE);
+}
+
 /* Reading a figure rightly is not enough where the run itself has to be so. Where it is not, no answer is right, and
  * there is none to show. */
 static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -264,7 +280,7 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     snprintf(reason, sizeof reason, "%s", says ? v.word : "your runs are not as the question needs them");
     if (unfit) m->right[0] = 0;
     m->unfit = unfit && m->kind == TT_MARK_RIGHT;
-    if (m->unfit) tt_exercise_because(m, TT_MARK_WRONG, reason);
+    if (m->unfit || (unfit && says && is_wrong_choice(q, m))) tt_exercise_because(m, TT_MARK_WRONG, reason);
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

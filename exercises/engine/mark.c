@@ -96,7 +96,8 @@ static void as_written(const struct tt_question *q, const struct tt_slip *slip, 
             tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
         return;
     }
-    if ((mark->kind == TT_MARK_UNKNOWN || q->kind == TT_ASK_TRUTH) && !slip->broken) return; /* yes is no other word */
+    bool yes = q->kind == TT_ASK_TRUTH || (q->kind == TT_ASK_CHOICE && q->words); /* is no other word */
+    if ((mark->kind == TT_MARK_UNKNOWN || yes) && !slip->broken) return;
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
 }
 

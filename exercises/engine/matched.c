@@ -26,7 +26,7 @@ static bool is_rivals(const struct tt_figure *f, const struct tt_quoted *q, doub
 }
 
 /* As near as people quote: as it is rounded to two digits or more, or, if the number has the figure's unit or the
- * figure none, to 2 %. A count is what it is. */
+ * figure none, to 2 %, with four digits or more to 0.5 %. A count is what it is. */
 static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, double x)
 {
     double value = fabs(f->value);
@@ -35,7 +35,8 @@ static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, doub
     if (tt_exercise_digits(q->given) < 2 && !q->unit) return false;
     bool digits = tt_exercise_digits(q->given) > 1 || (f->printed && q->unit && strchr(q->given, '.')); /* 0.9 % */
     if (digits && tt_exercise_is_rounded(q, x, value)) return true;
-    return !f->printed && !count && near && fabs(x - value) <= 0.02 * value && !is_rivals(f, q, x);
+    double room = tt_exercise_digits(q->given) > 3 ? 0.005 : 0.02;
+    return !f->printed && !count && near && fabs(x - value) <= room * value && !is_rivals(f, q, x);
 }
 
 /* By the nouns beside the number it is one of what the figure is of. */

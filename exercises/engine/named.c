@@ -65,6 +65,21 @@ static bool counts_another(const struct tt_figure *f, const char *behind)
     return true;
 }
 
+/* "two more waits", "2 waits more", "two times more often": how two runs differ, which is no count of one of them. */
+static bool is_compared(const struct tt_figure *f, const char *behind)
+{
+    if (!f->with || f->change != TT_CHANGE_NONE || !tt_exercise_is_count(f)) return false;
+    for (int i = 0; i < 2; i++) {
+        char word[24];
+        behind += strspn(behind, " ");
+        size_t n = strcspn(behind, " ,.;:");
+        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, behind);
+        if (has_one_of(word, "more|fewer|less|extra|additional|further")) return true;
+        behind += n;
+    }
+    return false;
+}
+
 /* A small count, which is that of many things: it needs its noun. */
 static bool is_small_count(const struct tt_figure *f)
 {
@@ -177,8 +192,10 @@ static void try_number(const struct tt_sentence *s, const struct tt_figure *f, c
     if (!tt_exercise_is_figure(q, x, f, s->sentence, s->f, s->n, s->anyway, &noun)) return;
     if (f->printed && tt_exercise_digits(q->given) < 2 && !has_word(s->sentence, f->row)) return;
     if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;
+    if (is_compared(f, q->end)) return;
     snprintf(h.given, sizeof h.given, "%s", q->given);
     h.apart = fabs(fabs(x / f->value) - 1);
+    h.is = x != 0 ? q->number * f->value / fabs(x) : f->value;
     h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : h.apart;
     if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
     h.fit = fit_of(s, f, q, x, noun, &h);
@@ -224,8 +241,9 @@ static void find_figure(const struct tt_sentence *s, const struct tt_figure *f, 
     if (f->word) return;
     find_numbers(s, f, bare, best);
     struct tt_quoted count;
-    if (s->only || !f->with || !bare || !has_count(s->sentence, f, &count)) return;
+    if (s->only || !f->with || !bare || !has_count(s->sentence, f, &count) || is_compared(f, count.end)) return;
     snprintf(h.given, sizeof h.given, "%.6g", fabs(f->value));
+    h.is = f->value;
     h.fit = fit_of(s, f, &count, count.number, TT_NOUN_OWN, &h);
     keep_best(best, &h);
 }

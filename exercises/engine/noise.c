@@ -59,7 +59,7 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
 double tt_exercise_noise_of(const struct tt_json *profile)
 {
     double scatter = tt_exercise_scatter(profile), slowed = tt_exercise_slowed(profile);
-    return slowed > 1 ? slowed - 1 : fmin(scatter, 1);
+    return slowed > 1 ? fmin(1e9, slowed - 1) : fmin(scatter, 1);
 }
 
 /* ---- the interval of a quotient ---- */
@@ -97,18 +97,17 @@ static void range_of_scatter(const struct tt_json *above, const struct tt_json *
 /* As tt compare has it, of runs of one build. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high)
 {
-    double slowed = tt_exercise_slowed(above) * tt_exercise_slowed(below);
     struct tt_control control = tt_exercise_control(above, below);
     struct tt_range range = {NAN, NAN, NAN};
     *low = 0, *high = 1e9;
-    if (!isfinite(quotient_of(above, below) * slowed)) return false;
+    if (!isfinite(quotient_of(above, below))) return false;
     if (!tt_exercise_is_timed(above) || !tt_exercise_is_timed(below)) return false;
     struct tt_speedup_side a = side_of(above), b = side_of(below);
     if (a.steps && b.steps && a.n && b.n) tt_status_free(tt_speedup_range(&a, &b, &control, true, &range));
     free(a.steps);
     free(b.steps);
-    if (!isfinite(range.low) || !isfinite(range.high)) range_of_scatter(above, below, &control, &range);
-    *low = range.low, *high = range.high;
+    if (isnan(range.low) || isnan(range.high)) range_of_scatter(above, below, &control, &range);
+    *low = range.low, *high = fmin(range.high, TT_ANY_SPEEDUP);
     return true;
 }
 
@@ -144,21 +143,21 @@ static double noise_of(const struct quotient *q)
 /* A run whose undisturbed or recorded steps were disturbed, by how much its step and its shares may be off. */
 static void disturbed_run(const char *name, const struct tt_json *profile, struct tt_text *out)
 {
-    char busy[100];
-    double step = tt_exercise_slowed(profile);
+    char busy[100], times[32];
+    double waited, step = tt_exercise_slowed_by(profile, &waited);
     double shares = tt_json_get(profile, "groups") ? tt_exercise_shares_slowed(profile) : 1;
-    tt_was_busy_words(tt_exercise_load(profile), tt_exercise_waited(profile), busy);
+    tt_was_busy_words(tt_exercise_load(profile), waited, busy);
     if (!busy[0] && !(shares > 1)) return;
     tt_text_printf(out, "noise: %s: ", name);
     if (busy[0])
-        tt_text_printf(out, "when it was measured, %s; its step may have taken %.3g times as long as on a "
-                            "quiet one", busy, step);
+        tt_text_printf(out, "when it was measured, %s; its step may have taken %s as long as on a quiet "
+                            "one", busy, tt_slowed_words(step, 3, times));
     else
         tt_text_puts(out, "something disturbed the steps that were recorded");
     if (shares > 1)
-        tt_text_printf(out, "%s operations may have taken %.3g times as long as alone, short ones more: shares and "
-                       "roofs are off",
-                       busy[0] ? ", and" : ":", shares);
+        tt_text_printf(out, "%s operations may have taken %s as long as alone%s: shares and roofs are off",
+                       busy[0] ? ", and" : ":", tt_slowed_words(shares, 3, times),
+                       isfinite(shares) ? ", short ones more" : "");
     tt_text_puts(out, "\n");
 }
 
@@ -202,11 +201,20 @@ static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
     for (int i = 0; i < m->exercise->question_count; i++) {
         struct quotient q;
         double low, high;
+        char words[48];
         bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
         if (!right || !is_busy(&q) || !tt_exercise_range(q.above, q.below, &low, &high)) continue;
         tt_text_printf(out, "noise: %s: the machine was busy during a run of this, so that on a quiet one it may be "
-                            "%.2f to %.2f; the answer is right\n", m->exercise->questions[i].id, low, high);
+                            "%s; the answer is right\n",
+                       m->exercise->questions[i].id, tt_speedup_words(low, high, words));
     }
+}
+
+static const char *interval_words(double low, double high, char out[48])
+{
+    if (!(low > 0) || !(high < TT_ANY_SPEEDUP)) return tt_speedup_words(low, high, out);
+    snprintf(out, 48, "%.3g to %.3g", low, high);
+    return out;
 }
 
 /* Quotients of which a part may be what both runs have alike and what changed by itself. */
@@ -215,10 +223,12 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
     for (int i = 0; i < m->exercise->question_count; i++) {
         const struct tt_question *question = &m->exercise->questions[i];
         struct quotient q;
-        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q) && !is_busy(&q);
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, question, &q);
         struct tt_control c = right ? tt_exercise_control(q.above, q.below) : (struct tt_control){0};
         double low, high;
-        if (c.busy)
+        char words[48];
+        if (right && is_busy(&q) && !c.busy) continue; /* the steps that were not recorded tell of others */
+        if (c.busy && !c.moved && !is_busy(&q))
             tt_text_printf(out, "noise: %s: whether the machine was the same in both runs is not known, since what "
                                 "both have alike was recorded while other programs had the processors\n",
                            question->id);
@@ -227,10 +237,11 @@ static void moved_controls(const struct tt_marked *m, struct tt_text *out)
                             "second, by the median of their shares of the steps that were not recorded (together "
                             "%.1f %% of %.4g ms, then %.1f %% of %.4g ms). Either the machine was not the same in all "
                             "of these steps, or the change affects them too%s. The answer is right, but with and "
-                            "without that the interval is %.3g to %.3g%s: measure both again\n",
+                            "without that the interval is %s%s: measure both again\n",
                        question->id, c.operators, c.times, 100 * c.share, 1e3 * c.seconds,
                        100 * c.there, 1e3 * c.seconds_there,
-                       c.disturbed ? ", or it is the recording, which something slowed" : "", low, high,
+                       c.disturbed ? ", or it is the recording, which something slowed" : "",
+                       interval_words(low, high, words),
                        noise_of(&q) > 0 ? ", which shows neither gain nor loss"
                                         : ", and how much of it is the change is open");
     }
@@ -263,7 +274,10 @@ static enum reason reason_of(const struct quotient *q)
 
 static void say_reason(enum reason why, const struct quotient *q, struct tt_text *out)
 {
-    if (why == MACHINE)
+    if (why == MACHINE && tt_exercise_control(q->above, q->below).busy)
+        tt_text_puts(out, "what both runs have alike was recorded while other programs had the processors, and may be "
+                          "off by as much. Measure both again\n");
+    else if (why == MACHINE)
         tt_text_puts(out, "the operators that both runs have alike changed too, so that the machine was not the same "
                           "in both, or the change affects them. Measure each of them several times\n");
     else if (why == PROGRAMS)

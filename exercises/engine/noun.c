@@ -66,6 +66,8 @@ enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *num
     return found;
 }
 
+static const char to_lose[] = "lose|loses|losing|lost|gain|gains|gained|waste|wastes|wasted|save|saves|saved|potential";
+
 /* What figures are of: the word in the name of such a figure, those that people say of it, and those which say that a
  * number is of it, and of nothing else. */
 static const struct quantity {
@@ -84,6 +86,7 @@ static const struct quantity {
     {"efficiency", "efficiency|efficient|scaling|scales", "efficiency"},
     {"communication", "communication|communicate|communicates|hide|hides|hidden|exposed|link",
      "hide|hides|hidden|exposed"},
+    {"lose", to_lose, ""},
     {"limit", "limit|limits|Amdahl|most|gain|gains|fast|faster|speed|speedup", ""}};
 
 static bool in_clause(const struct tt_clause *c, const char *words)
@@ -129,6 +132,12 @@ static bool tells_other(const struct tt_clause *c, const struct tt_quoted *numbe
     return (!part || is_of_time(f)) && in_clause(c, "memory");
 }
 
+/* "Share times 1 - roof": what a group has to lose is of both, and neither of them. */
+static bool is_product(const struct tt_clause *c)
+{
+    return in_clause(c, "share") && in_clause(c, "roof") && in_clause(c, "times|x|product|multiplied|minus");
+}
+
 /* Of figures that have no unit, or are a part: those in ms or MiB are told apart by that. */
 static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
 {
@@ -145,7 +154,7 @@ static enum tt_nouns quantity_of(const struct tt_clause *c, const struct tt_quot
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
         bool mine = !time && in_clause(&name, quantities[i].name);
         known |= mine;
-        own |= mine && in_clause(c, quantities[i].own);
+        own |= mine && (in_clause(c, quantities[i].own) || (quantities[i].own == to_lose && is_product(c)));
         other |= !mine && (in_clause(c, quantities[i].tells) || (!time && !i && is_share(c, number)));
     }
     return own ? TT_NOUN_OWN : known && other ? TT_NOUN_OTHER : TT_NOUN_NONE;

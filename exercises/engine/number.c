@@ -92,7 +92,7 @@ static const char *behind_word(const struct tt_question *q, const char *given)
     if (!n || n >= sizeof word || !q->text || !isalpha((unsigned char)*given)) return given;
     snprintf(word, sizeof word, "hich %.*s ", (int)n, given);
     const char *number = given + n + strspn(given + n, "_ ");
-    return strstr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
+    return strcasestr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
 }
 
 /* "12.5", and also as one writes it on paper: "2^-8", "1/16". */
@@ -255,11 +255,14 @@ static bool is_times(const struct tt_question *q, double x, double factor, doubl
     return is_within(q, x, factor, right, 0.01);
 }
 
-/* A power of ten beside what is wanted. What was given with four digits or more is that to its digits, or is not. */
+/* A power of ten beside what is wanted. What was given with four digits or more is that to its digits, or is not;
+ * with fewer it is that as it is rounded, or about that. */
 static bool is_shifted(const struct tt_question *q, const char *given, double x, double mistaken)
 {
-    bool near = tt_exercise_digits(given) < 4 || fabs(x - mistaken) <= 0.005 * fabs(mistaken);
-    return equals(q, x, mistaken) && near;
+    int digits = tt_exercise_digits(given);
+    double room = digits < 4 ? 0.03 : 0.005; /* 1024 is about a thousand */
+    bool rounded = digits < 4 && tt_exercise_rounded(given, x, mistaken);
+    return equals(q, x, mistaken) && (rounded || fabs(x - mistaken) <= room * fabs(mistaken));
 }
 
 /* So many times off, in the words of the unit; NULL where no such factor is. */
@@ -319,8 +322,9 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     if (q->unit && !strcmp(q->unit, "MiB") && equals(q, x, *mistaken))
         return "those are bytes: MiB are wanted, of 1048576 bytes each";
     *mistaken = 1 / right;
+    bool apart = fabs(right * right - 1) > 0.05; /* or the reciprocal is as near as any other number */
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
-    if (reciprocal && !tt_exercise_by_chance(given, x, 1 / right)) return "the reciprocal of what is wanted";
+    if (reciprocal && apart && !tt_exercise_by_chance(given, x, 1 / right)) return "the reciprocal of what is wanted";
     *mistaken = -right;
     if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
     *mistaken = 2 * right;

@@ -66,9 +66,12 @@ static bool close_to(const struct tt_question *q, double x, double best)
     return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
 }
 
-/* Whatever the two are, the first is larger, and not by so little that nobody can tell. */
+/* Whatever the two are, the first is larger, and not by so little that nobody can tell. Of nothing at all, which no
+ * noise has a part in, anything is ahead that was measured. */
 static bool is_ahead(const struct tt_question *q, const struct candidate *first, const struct candidate *second)
 {
+    bool nothing = second->low == 0 && second->high == 0;
+    if (nothing && first->value > 0) return !close_to(q, 0, first->value);
     return first->low > second->high && !close_to(q, second->high, first->low);
 }
 

@@ -114,9 +114,10 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
         for (const struct tt_json *r = list ? list->first : NULL; r && n < MOST_RANKS; r = r->next) {
             double step = tt_json_number(r, "median_ms", NAN), ranks = tt_json_number(r, "ranks", NAN);
             if (!(step > 0) || !isfinite(ranks)) continue;
-            struct communication c = communication_of(r, step, tt_exercise_was_busy(run));
+            bool busy = tt_exercise_row_was_busy(run, r);
+            struct communication c = communication_of(r, step, busy);
             snprintf(labels[n], sizeof labels[n], "%.40s, %.0f rank%s%s", m->exercise->runs[i].name, ranks,
-                     ranks == 1 ? "" : "s", tt_exercise_was_busy(run) ? " (busy)" : "");
+                     ranks == 1 ? "" : "s", busy ? " (busy)" : "");
             rows[n] = labels[n];
             values[3 * n] = 1e-3 * (step - c.exposed - c.unsure);
             values[3 * n + 1] = 1e-3 * c.exposed;

@@ -79,14 +79,17 @@ bool tt_exercise_too_short(const struct tt_question *q, const char *given, doubl
 /* 1e6 of "M", as tt prints large numbers, or "million"; 0 of what is neither. */
 double tt_exercise_scale(const char *text);
 
-/* reason.c: what a right answer means, and which slip a wrong one is. */
+/* reason.c: what a right answer means, and why a wrong one is. */
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
-/* The formula with one run in the place of another; false where it does not name that one. */
-bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size);
+
+/* slip.c */
+
+/* Of a wrong answer the reason: the slip that comes nearest. */
+tt_status tt_exercise_name_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+/* Makes a right answer a wrong one where it is, to its digits, what a slip gives. */
+tt_status tt_exercise_is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* "2" or "2.0" is what theory says, and nobody's 1 / 0.495 or quotient of 1.999. */
 bool tt_exercise_by_chance(const char *given, double x, double mistaken);
-/* Several runs are in the formula. */
-bool tt_exercise_has_runs(const char *formula, const struct tt_formula_scope *scope);
 /* Of a whole worksheet: numbers that are right answers to other questions. */
 void tt_exercise_swapped(struct tt_marked *m);
 
@@ -230,6 +233,7 @@ struct tt_named {
     int words; /* of the sentence that say what it is */
     double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
     double apart; /* the same without rounding */
+    double is;    /* the figure in the unit that the number was given in */
     int described; /* words of the sentence that stand in the name of the figure */
     const struct tt_figure *f;
     char unknown[40]; /* another number with a unit that is no figure of the list; "": there is none */

@@ -9,12 +9,12 @@
 #include "core/base/file.h"
 #include "core/base/markdown.h"
 #include "exercises/engine/parts.h"
+#include "exercises/engine/template.h"
 
 enum { TEMPLATE = 1 << 20 };
 
 struct writer {
     const struct tt_marked *m;
-    struct tt_formula_scope *scope;
     struct tt_text *out;
 };
 
@@ -148,28 +148,15 @@ static void put_score(const struct writer *w)
     if (m->revealed) tt_text_printf(w->out, "; %d right answers were shown by --reveal and earn none", m->revealed);
 }
 
-/* `missing`: what stands there where the runs do not have it. */
-static tt_status put_figure(const struct writer *w, const char *formula, const char *missing)
-{
-    struct tt_formula_value v;
-    tt_status st = tt_formula(formula, w->scope, &v);
-    if (!st && v.kind == TT_FORMULA_NUMBER)
-        tt_text_printf(w->out, fabs(v.number) >= 1000 && fabs(v.number) < 1e15 ? "%.0f" : "%.3g", v.number);
-    else if (!st && v.kind == TT_FORMULA_WORD)
-        tt_md_text(w->out, v.word);
-    else if (!st)
-        tt_text_puts(w->out, missing);
-    tt_formula_free(&v);
-    return st;
-}
-
 /* ---- the document ---- */
 
-static tt_status put_field(const struct writer *w, const char *field)
+static tt_status put_field(void *self, const char *field, struct tt_text *out, bool *known)
 {
+    const struct writer *w = self;
     const char *word = strchr(field, ' ');
     int i = word ? find(w->m, word + 1) : -1;
-    if (field[0] == '=' || field[0] == '?') return put_figure(w, field + 1, field[0] == '=' ? "n/a" : "");
+    (void)out;
+    *known = true;
     if (!strcmp(field, "learner")) tt_md_text(w->out, w->m->learner[0] ? w->m->learner : "(no name)");
     else if (!strcmp(field, "runs")) put_runs(w);
     else if (!strcmp(field, "noise")) put_noise(w);
@@ -179,22 +166,7 @@ static tt_status put_field(const struct writer *w, const char *field)
     else if (!strncmp(field, "box ", 4)) put_box(w, word + 1);
     else if (!strncmp(field, "answer ", 7) && i >= 0) put_answer(w, i);
     else if (!strncmp(field, "means ", 6) && i >= 0) tt_md_text(w->out, w->m->marks[i].means);
-    else return tt_fail(TT_USAGE, "report.md has {%.80s}, which is not known", field);
-    return TT_OK;
-}
-
-static tt_status fill_in(const struct writer *w, const char *text)
-{
-    while (*text) {
-        char field[600];
-        size_t n = strcspn(text, "{"), end = strcspn(text + n, "}");
-        tt_text_add(w->out, text, n);
-        text += n;
-        if (!*text) break;
-        snprintf(field, sizeof field, "%.*s", (int)(end - 1), text + 1);
-        TT_TRY(put_field(w, field));
-        text += end + (text[end] == '}');
-    }
+    else *known = false;
     return TT_OK;
 }
 
@@ -204,14 +176,17 @@ tt_status tt_marked_report(const struct tt_marked *m, struct tt_text *out)
                                 "{noise}";
     struct tt_formula_run runs[TT_EXERCISE_RUNS];
     struct tt_formula_scope scope;
-    struct writer w = {m, &scope, out};
+    struct writer w = {m, out};
+    const struct tt_template t = {
+        .scope = &scope, .missing = "n/a", .put_word = tt_md_text, .put_field = put_field, .self = &w};
     char path[1200], *text = NULL;
     size_t size;
+    bool there;
     tt_exercise_scope(m, runs, &scope);
     snprintf(path, sizeof path, "%s/report.md", m->exercise->folder);
     if (tt_is_file(path)) TT_TRY(tt_file_read(path, TEMPLATE, &text, &size));
     tt_text_printf(out, "# %lld %s\n", (long long)m->exercise->number, m->exercise->title);
-    tt_status st = fill_in(&w, text ? text : plain);
+    tt_status st = tt_template_fill(&t, text ? text : plain, out, &there);
     free(text);
-    return st ? tt_context(st, "%s", path) : tt_text_status(out);
+    return st ? tt_context(st, "%s", path) : TT_OK;
 }

@@ -9,6 +9,7 @@
 #include "core/base/load.h"
 #include "exercises/engine/exercise.h"
 #include "profiling/compare/compare.h"
+#include "profiling/speedup.h"
 
 enum { STEPS = TT_COMPARE_LIMIT };
 
@@ -79,9 +80,11 @@ static void put_number(struct tt_text *out, double x)
 static tt_status put_range(struct tt_text *out, const struct tt_compared *before, const struct tt_compared *r)
 {
     struct tt_range range;
-    char words[40] = "unknown";
+    char words[64] = "unknown", ends[48];
     TT_TRY(tt_compare_range(before, r, &range));
-    if (isfinite(range.low))
+    if (isfinite(range.low) && !(range.low > 0 && isfinite(range.high)))
+        snprintf(words, sizeof words, "%s (busy)", tt_speedup_words(range.low, range.high, ends));
+    else if (isfinite(range.low))
         snprintf(words, sizeof words, "%.2f-%.2f (%.0f %%)", range.low, range.high, 100 * range.confidence);
     tt_text_printf(out, " %18s", words);
     return TT_OK;
@@ -168,7 +171,9 @@ static void throughput_gate(const struct roadmap *r, const struct tt_comparison 
     enum verdict v = !isfinite(gain) ? UNKNOWN : noise ? UNDECIDED : gain > r->throughput ? HOLDS : FAILS;
     int n = snprintf(why, sizeof why, "%.1f %% more tokens a second; %.0f %% are needed", 100 * gain,
                      100 * r->throughput);
-    if (noise)
+    if (noise && !isfinite(last->range.high))
+        snprintf(why + n, sizeof why - (size_t)n, ", and on a busy machine it may be more or less: measure again");
+    else if (noise)
         snprintf(why + n, sizeof why - (size_t)n,
                  ", and the interval %.1f to %.1f %% holds both more and less: measure more steps",
                  100 * (last->range.low - 1), 100 * (last->range.high - 1));
@@ -207,6 +212,9 @@ static tt_status determinism_gate(const struct roadmap *r, const struct tt_compa
     bool same = !st && same_losses(own, &again);
     if (!st && !twice)
         put_gate(out, passed, "deterministic", UNKNOWN, "again: is the same profile; measure a second one");
+    else if (!st && !tt_compare_same_steps(own, &again))
+        put_gate(out, passed, "deterministic", UNKNOWN,
+                 "again: measured another number of steps, and so with other learning rates; measure it as often");
     else if (!st)
         put_gate(out, passed, "deterministic", same ? HOLDS : FAILS,
                  same ? "every loss has the same bits in both runs" : "the losses of the two runs differ");

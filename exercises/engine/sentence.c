@@ -23,7 +23,7 @@ static void say_what(const struct tt_named *h, struct tt_text *out)
     const struct tt_figure *f = h->f;
     tt_text_printf(out, "%s is taken for ", h->given);
     say_name(f, out);
-    if (!f->word && f->value < 0) tt_text_printf(out, ", which is -%s", h->given);
+    if (!f->word && f->value < 0) tt_text_printf(out, ", which is %.4g", h->is);
 }
 
 /* What the figure of a busy machine is good for. */

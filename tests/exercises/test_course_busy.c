@@ -3,7 +3,8 @@
 #include "tests/exercises/course_fixture.h"
 
 static const char busy_text[] =
-    "{\"run\": {\"backend\": \"cpu\", \"num_layers\": 4, \"waited\": 0.5984, \"steps\": 3, \"batch_size\": 8}, "
+    "{\"run\": {\"backend\": \"cpu\", \"device\": \"Xeon, 1 thread\", "
+    "\"num_layers\": 4, \"waited\": 0.5984, \"steps\": 3, \"batch_size\": 8}, "
     "\"step\": {\"seconds\": 1.5137, \"deviation\": 0.02, \"p95\": 1.52, \"fastest\": 1.51, "
     "\"kernel_seconds\": 1.45, \"tokens_per_second\": 676, \"kernels\": 636, "
     "\"launched_seconds\": 1.5137}, \"launch\": {\"total_seconds\": 0.00028, \"idle_seconds\": 0.0599, "
@@ -23,10 +24,12 @@ static const char busy_text[] =
     "{\"name\": \"residual\", \"share\": 0.02}, {\"name\": \"gradient_clip\", \"share\": 0.01}, "
     "{\"name\": \"optimizer\", \"share\": 0.05}], \"sweeps\": [{\"axis\": \"seq\", \"value\": 128, "
     "\"seconds\": 1.514}, {\"axis\": \"seq\", \"value\": 512, \"seconds\": 2.967}]}";
-static const char busy_fused_text[] = "{\"run\": {\"waited\": 0.5984, \"steps\": 3, \"batch_size\": 16}, \"step\": "
+static const char busy_fused_text[] = "{\"run\": {\"device\": \"Xeon, 1 thread\", \"waited\": 0.5984, "
+                                      "\"steps\": 3, \"batch_size\": 16}, \"step\": "
                                       "{\"seconds\": 0.6761, \"deviation\": 0.01, \"tokens_per_second\": 1514}, "
                                       "\"efficiency\": {\"mfu_percent\": 43}}";
-static const char busy_far_text[] = "{\"run\": {\"waited\": 0.5984, \"steps\": 3, \"batch_size\": 16}, \"step\": "
+static const char busy_far_text[] = "{\"run\": {\"device\": \"Xeon, 1 thread\", \"waited\": 0.5984, "
+                                      "\"steps\": 3, \"batch_size\": 16}, \"step\": "
                                       "{\"seconds\": 0.225367, \"deviation\": 0.01, \"tokens_per_second\": 1514}}";
 
 /* The same run on a machine that was not busy. */
@@ -338,8 +341,8 @@ static void tiles_of_a_busy_machine_have_no_order(void)
 {
     struct tt_exercise e;
     char text[4][200];
-    struct tt_json *tile[4], *heads = json("{\"operators\": [{\"name\": \"flash\", \"flops\": 134}, {\"name\": "
-                                           "\"flash_backward\", \"flops\": 325}]}");
+    struct tt_json *tile[4], *heads = json("{\"operators\": [{\"name\": \"flash\", \"flops\": 134, \"seconds\": 1}, {"
+                                           "\"name\": \"flash_backward\", \"flops\": 325, \"seconds\": 3}]}");
     static const char *const names[] = {"tile_8x8", "tile_16x128", "tile_128x16", "tile_64x64"};
     static const double seconds[] = {0.5, 0.2129, 0.3, 0.2204};
     struct tt_formula_run r[5] = {{.name = "flash_long", .profile = heads}};

@@ -198,7 +198,9 @@ static void a_suspicion_says_what_differs(void)
         struct tt_json *patient = json(text[0]), *suspect = json(text[1]);
         struct tt_formula_run r[] = {{.name = "patient", .profile = patient}, {.name = "suspect", .profile = suspect}};
         CHECK(ask(&e, r, 2, "diagnosis", "mask-rebuild", &m) == TT_MARK_WRONG &&
-              !strcmp(m.reason, "suspect was made with unpinned-copies; make it with mask-rebuild"), "%s", m.reason);
+                  !strcmp(m.reason, "suspect was made with unpinned-copies, so it shows nothing of mask-rebuild: only "
+                                    "a run that was made with the fault that you name can"),
+              "%s", m.reason);
         enum tt_mark_kind kind = ask(&e, r, 2, "diagnosis", "unpinned-copies", &m);
         CHECK(kind == (cases[i].says ? TT_MARK_WRONG : TT_MARK_RIGHT) &&
               (!cases[i].says || strstr(m.reason, cases[i].says)), "case %d: %s", i, m.reason);
@@ -228,8 +230,9 @@ static struct tt_json *with_times(double waited, double step, double copy, doubl
 static void evidence_is_no_scatter(void)
 {
     static const char copy[] = "the copy took 0.0058 ms, so the batches lie in pageable memory",
-                      other[] = "The phase other takes 320.1 ms", open[] = "a busy machine may have added is taken off",
-                      noise[] = "no time does that differs by less than 8.49 %";
+                      other[] = "The phase other takes 320.1 ms",
+                      open[] = "even after what other programs may have added to it is taken off",
+                      noise[] = "Another time does if it differs by more than 8.49 %";
     static const struct {
         double waited, step, copy, other;
         const char *sentence, *says; /* NULL: it is right */

@@ -8,8 +8,9 @@ static struct tt_json *baseline_of(double waited, double recorded)
 {
     char text[4000];
     snprintf(text, sizeof text,
-             "{\"run\": {\"backend\": \"cpu\", \"num_layers\": 4, \"waited\": %g, \"recorded_waited\": %g, "
-             "\"steps\": 3}, \"step\": {\"seconds\": 0.2237, \"deviation\": 0.001, \"p95\": 0.23, "
+             "{\"run\": {\"backend\": \"cpu\", \"device\": \"Xeon, 1 thread\", \"num_layers\": 4, \"waited\": %g, "
+             "\"recorded_waited\": %g, \"steps\": 3}, "
+             "\"step\": {\"seconds\": 0.2237, \"deviation\": 0.001, \"p95\": 0.23, "
              "\"fastest\": 0.2237, \"tokens_per_second\": 4577, \"kernels\": 636, \"kernel_seconds\": 0.22}, "
              "\"samples\": [{\"seconds\": 0.2237}, {\"seconds\": 0.4168}, {\"seconds\": 0.2237}], "
              "\"launch\": {\"total_seconds\": 0.0003, \"idle_seconds\": 0, \"empty_kernel_seconds\": 4.6e-7, "
@@ -46,7 +47,8 @@ static struct tt_json *fused_of(double waited)
 {
     char text[600];
     snprintf(text, sizeof text,
-             "{\"run\": {\"backend\": \"cpu\", \"waited\": %g, \"steps\": 3}, \"step\": {\"seconds\": 0.2146, "
+             "{\"run\": {\"backend\": \"cpu\", \"device\": \"Xeon, 1 thread\", \"waited\": %g, \"steps\": 3}, "
+             "\"step\": {\"seconds\": 0.2146, "
              "\"deviation\": 0.001, \"tokens_per_second\": 4773}, \"samples\": [{\"seconds\": 0.2146}, "
              "{\"seconds\": 0.2307}, {\"seconds\": 0.214}], \"efficiency\": {\"mfu_percent\": 84.56}}",
              waited);
@@ -349,7 +351,8 @@ static void tiles_are_decided_beyond_the_factor(void)
         for (int i = 0; i < 4; i++) {
             char text[300];
             snprintf(text, sizeof text,
-                     "{\"run\": {\"backend\": \"cpu\", \"waited\": %g, \"recorded_waited\": %g, "
+                     "{\"run\": {\"backend\": \"cpu\", \"device\": \"Xeon, 1 thread\", \"waited\": %g, "
+                     "\"recorded_waited\": %g, "
                      "\"steps\": 3}, \"step\": {\"seconds\": 1, \"deviation\": 0.01}, "
                      "\"operators\": [{\"name\": \"flash\", \"seconds\": %g}]}",
                      cases[k].waited, cases[k].recorded, i ? cases[k].second : 0.1);

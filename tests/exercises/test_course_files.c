@@ -37,6 +37,8 @@ static void evidence_is_in_the_table_of_layers(void)
                  {"the rest is off by 0.0001", true, false}, {"0 of 38 tensors agree within 0.001", true, true},
                  {"The memory of the layers is 1.33 times as much", true, false},
                  {"The loss of layer 2 is 1.33 times larger", true, false}, {"Layer 0 is off by 1.33", true, false},
+                 {"38 of 38 tensors differ from fused", true, true}, {"38 tensors differ", true, true},
+                 {"All 38 tensors have a gradient", true, false}, {"38 tensors differ", false, false},
                  {"38 tensors agree within 0.001", true, false}, {"0 tensors agree within 0.001", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
@@ -95,6 +97,11 @@ static void evidence_is_in_the_curves(void)
         CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s", cases[i].sentence, m.reason);
     }
     CHECK(!strstr(m.reason, "gap"), "1.56 times is no loss: %s", m.reason);
+    snprintf(path, sizeof path, "%s/healthy.train/metrics.jsonl", folder);
+    CHECK_OK(tt_file_replace(path, trains[0].steps, strlen(trains[0].steps) / 2)); /* one step less */
+    struct tt_yaml apart = {.kind = TT_YAML_STRING, .text = "the losses differ by 0.97 at most"};
+    CHECK_OK(tt_exercise_judge(q, &apart, &scope, &m));
+    CHECK(m.kind != TT_MARK_RIGHT, "curves of other numbers of steps: %s", m.means);
     CHECK_OK(tt_remove_tree(folder));
     tt_exercise_free(&e);
     tt_json_free(healthy);

@@ -63,9 +63,10 @@ static struct tt_json *attention(double seconds, double waited, double bytes)
 {
     char text[400];
     snprintf(text, sizeof text,
-             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.2, \"waited\": %g, \"steps\": 10, \"seq_len\": 64}, "
-             "\"step\": {\"seconds\": %g, \"deviation\": 0.001, \"loss\": 4.1}, \"efficiency\": {\"plan_bytes\": %g, "
-             "\"plan_flops\": 1e9}}",
+             "{\"run\": {\"backend\": \"cpu\", \"load\": 0.2, \"waited\": %g, \"steps\": 10, \"warmup\": 3, "
+             "\"seq_len\": 64}, \"step\": {\"seconds\": %g, \"deviation\": 0.001}, "
+             "\"samples\": [{\"step\": 1, \"loss\": 4.1}], "
+             "\"efficiency\": {\"plan_bytes\": %g, \"plan_flops\": 1e9}}",
              waited, seconds, bytes);
     return json(text);
 }

@@ -92,11 +92,11 @@ answer wrong kernels 7
 answer wrong step_ms 1e9
 answer wrong million_s lots
 answer wrong largest_group nobody
-answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? "false" : "true"}' $csv)"
+answer wrong same_loss false
 answer wrong top_groups "[a, b, c]"
 answer wrong first_idea '"it takes a long sentence without any figure to say that everything is slow"'
 expect 6 "too small for this run" "$TT" exercise check 1 wrong
-for question in kernels step_ms mostly_gemm; do marked wrong $question; done
+for question in kernels step_ms same_loss; do marked wrong $question; done
 for question in largest_group top_groups; do marked unknown $question; done
 marked unknown million_s
 marked unknown first_idea
@@ -173,15 +173,17 @@ answer real top_groups "[ffn, norm"
 answer real disturbed '>\n    mean\n    : or so'
 answer real chance_loss "$(printf '3.9 \351')"
 expect 6 "first_idea             write it in quotes: \"all $kernels kernels: \\\"each\\\" is short" "$TT" exercise check 1 real
-for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
+for words in 'mostly_gemm +"perhaps: yes" is none of: true, false, undecided' 'step_ms +it cannot be read: the quote " is not closed in this line' \
     'top_groups +it cannot be read: the list is not closed with ] in this line' 'disturbed +write it on one line, in quotes' \
     'chance_loss +it cannot be read: not valid UTF-8'; do
     grep -qE "^  unknown +$words" out || fail "not marked: $words"
 done
 for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
 answer real first_idea "\"all $kernels kernels: each is short\""
+answer real mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? "yes" : "no"}' $csv)"
 "$TT" exercise check 1 real >out 2>err
 marked named first_idea
+marked right mostly_gemm
 # a long answer is read to its end, or is said to be too long
 words=$(printf 'and so on %.0s' {1..150})
 answer real first_idea "$words all $kernels kernels"
@@ -307,17 +309,22 @@ mkdir road && cp -r ada/baseline road/baseline
 # What tt report advises: fused, the small kernels read and write less than half the bytes.
 bytes() { awk -F, '$4 ~ /^(rms_norm|residual|rope_embedding|swiglu_activation)$/ && $1 == "operator" {sum += $11} END {print sum}' "$1/operators.csv"; }
 check "fused norms and activations move less than half the bytes" awk -v a="$(bytes road/baseline)" -v b="$(bytes road/fused)" 'BEGIN {exit !(b > 0.3 * a && b < 0.5 * a)}'
-printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
+printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -1\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
 expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
 for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done
 grep -qE '^fused +1\.50 ' out || fail "the prediction is not shown"
 sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
-expect 6 "gate throughput     fails" "$TT" exercise roadmap road
-grep -qE '^step +predicted +measured +interval' out && grep -qE '^fused .*[0-9]-[0-9.]+ \([0-9]+ %\)' out || fail "the roadmap has no interval"
+expect 6 "gate throughput" "$TT" exercise roadmap road
+grep -q "gate throughput *fails" out || { grep -q "gate throughput *undecided" out && grep -q "machine was busy" out; } ||
+    fail "a thousand times as many tokens are not asked for: $(cat out)" # beside others a step may take any number of times as long
+grep -qE '^step +predicted +measured +interval' out && grep -qE '^fused .*([0-9]-[0-9.]+ \([0-9]+ %\)|\(busy\))' out || fail "the roadmap has no interval"
 sed -i 's/again: again/again: third/' road/roadmap.yaml
 expect 6 "third is not there yet: measure fused a second time, with --out third" "$TT" exercise roadmap road
 sed -i 's/again: third/again: fused/' road/roadmap.yaml
 expect 6 "measure a second one" "$TT" exercise roadmap road
+"$TT" profile $tiny $quick --num-steps 3 --version fused --batch-size 8 --out road/longer >out 2>err
+sed -i 's/again: fused/again: longer/' road/roadmap.yaml
+expect 6 "gate deterministic  not known  again: measured another number of steps" "$TT" exercise roadmap road
 sed -i 's/predicted: .*/predicted: 20/' road/roadmap.yaml
 expect 2 "1.2 is 20 % faster" "$TT" exercise roadmap road
 sed -i 's/predicted: .*/predicted: 1.2/; s/run: fused/run: nobody/' road/roadmap.yaml

@@ -34,6 +34,23 @@ static void a_figure_is_of_its_run(void)
     check_said("- 1000 * slow:step.seconds in ms as the step of slow\n", cases, sizeof cases / sizeof *cases);
 }
 
+/* A name before that of a row is a run, and "the memory of slow" is what another is compared with. */
+static void a_run_stands_before_a_row(void)
+{
+    static const struct said cases[] = {{"slow swiglu_down 25 %", NULL},
+                                        {"fast swiglu_down 25 %", "says it of fast"},
+                                        {"in slow, fast swiglu_down is less than 25 %", NULL},
+                                        {"fast enough with 25 %", NULL}};
+    static const struct said bytes[] = {{"slow moves 2 times the bytes of fast", NULL},
+                                        {"fast moves 2 times the bytes of slow", "the other way round"}};
+    check_said("- 100 * slow:step.seconds in % as the share of swiglu_down in slow\n", cases,
+               sizeof cases / sizeof *cases);
+    check_said("- is: slow:step.kernels / fast:step.kernels as how many times the bytes of fast slow moves\n"
+               "  change: times more than fast\n", bytes, 1);
+    check_said("- is: slow:step.kernels / fast:step.kernels as how many times the bytes of fast slow moves\n"
+               "  change: times fewer than slow\n", bytes + 1, 1);
+}
+
 static void a_figure_is_of_its_row(void)
 {
     static const struct said cases[] = {
@@ -268,6 +285,7 @@ int main(void)
 {
     open_runs();
     TEST(a_figure_is_of_its_run);
+    TEST(a_run_stands_before_a_row);
     TEST(a_figure_is_of_its_row);
     TEST(a_change_has_a_direction);
     TEST(a_quotient_is_said_of_speed_or_time);

@@ -289,9 +289,16 @@ static void leaves_open(void)
               judge(q, "slower", &m) == TT_MARK_WRONG,
           "near the edge");
     q.answer = "either(0.02, 0.05, 'faster', 'slower')";
-    CHECK(judge(q, "undecided", &m) == TT_MARK_WRONG && judge(q, "faster", &m) == TT_MARK_RIGHT &&
-              judge(q, "slower", &m) == TT_MARK_RIGHT,
-          "two boxes that touch");
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
+              judge(q, "slower", &m) == TT_MARK_RIGHT && !strcmp(m.right, "faster/slower/undecided"),
+          "two boxes that touch: %s", m.right);
+    struct tt_yaml *two = yaml("[faster, slower]");
+    q.choices = two;
+    CHECK(judge(q, "undecided", &m) == TT_MARK_UNKNOWN && judge(q, "slower", &m) == TT_MARK_RIGHT &&
+              !strcmp(m.right, "faster/slower"),
+          "where that is no choice: %s", m.right);
+    tt_yaml_free(two);
+    q.choices = choices;
     q.answer = "either(0.2, 0.05, 'faster', 'slower')";
     CHECK(judge(q, "faster", &m) == TT_MARK_RIGHT && judge(q, "slower", &m) == TT_MARK_WRONG);
     q.answer = "decide(0.2, 0.05, 'faster', 'slower')";

@@ -1,6 +1,7 @@
 /* What is said of runs that scatter, of busy machines, and of ranks that cannot have been so fast. */
 #include <math.h>
 
+#include "exercises/engine/formula_parts.h"
 #include "tests/exercises/runs_fixture.h"
 
 static const char *timed_on = ""; /* more of the run */
@@ -51,9 +52,13 @@ static void tells_noise(void)
     timed_on = ", \"backend\": \"cpu\"";
     noise(0.93, 0.001, 4, gain, TT_MARK_RIGHT, "runs of one program differ by about 6 % each");
     noise(0.9, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
-    timed_on = ", \"waited\": 0.6";
+    timed_on = ", \"device\": \"Xeon, 1 thread\", \"waited\": 0.6";
     noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT,
           "gain: the machine was busy during a run of this, so that on a quiet one it may be 0.14 to 22.64");
+    timed_on = ", \"device\": \"Xeon, 2 threads\", \"waited\": 0.6";
+    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT,
+          "gain: the machine was busy during a run of this, so that on a quiet one it may be anything; the answer");
+    noise(0.56, 0.001, 4, gain, TT_MARK_RIGHT, "its step may have taken any number of times as long as on a quiet one");
     timed_on = "";
 }
 
@@ -61,10 +66,12 @@ static void tells_busy_runs(void)
 {
     static const char busy[] = "{\"run\": {\"load\": 4.5}, \"efficiency\": {\"roofs_load\": 5.6}}",
                       ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
-                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}, \"efficiency\": "
-                                "{\"roofs_load\": 0.2, \"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
+                      begun[] = "{\"run\": {\"device\": \"Xeon, 1 thread\", \"load\": 0.2, \"waited\": 0.3, "
+                                "\"steps\": 3}, \"efficiency\": {\"roofs_load\": 0.2, "
+                                "\"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
                       quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}, \"efficiency\": {\"roofs_load\": 0.2}}";
-    static const char recorded[] = "{\"run\": {\"waited\": 0.01, \"recorded_waited\": 0.292893}, \"groups\": []}";
+    static const char recorded[] = "{\"run\": {\"device\": \"Xeon, 1 thread\", \"waited\": 0.01, "
+                                   "\"recorded_waited\": 0.292893}, \"groups\": []}";
     struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
                                      {.name = "late"}, {.name = "shares"}}, .run_count = 6};
     struct tt_marked m = {.exercise = &e};
@@ -105,6 +112,39 @@ static void tells_impossible_ranks(void)
     CHECK(out.s && !strstr(out.s, "100 % on 1"), "%s", out.s);
     tt_text_free(&out);
     tt_json_free(m.runs[0].profile);
+}
+
+/* Each row is slowed by what its own ranks waited: one rank alone knows no other that waits for it. */
+static void rows_have_their_own_ranks(void)
+{
+    static const struct {
+        double one, two, slowed;
+        const char *says;
+    } cases[] = {{0.65, 0.41, 2 / (0.59 * 0.18), "41 % of their time for a processor; its step may have taken 18.8"},
+                 {0.65, 0, 2 / (0.35 * 0.35), "65 % of their time for a processor; its step may have taken 16.3"},
+                 {0.1, 0.1, 1, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_json *j = NULL;
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"run\": {\"waited\": %g}, \"backend\": \"cpu\", \"rows\": [{\"ranks\": 1, \"threads\": 1, "
+                 "\"waited\": %g}, {\"ranks\": 2, \"threads\": 1, \"waited\": %g}]}",
+                 fmax(cases[i].one, cases[i].two), cases[i].one, cases[i].two);
+        CHECK_OK(tt_json_parse(text, strlen(text), &j));
+        double slowed = tt_exercise_slowed(j);
+        CHECK(fabs(slowed / cases[i].slowed - 1) < 1e-6, "%zu: %g, not %g", i, slowed, cases[i].slowed);
+        struct tt_exercise e = {.runs = {{.name = "weak"}}, .run_count = 1};
+        struct tt_marked m = {.exercise = &e, .runs = {{.profile = j}}};
+        struct tt_text out = {0};
+        tt_exercise_noise(&m, &out);
+        CHECK(cases[i].says ? out.s && strstr(out.s, cases[i].says) : !out.s || !strstr(out.s, "weak"), "%zu: %s", i,
+              out.s ? out.s : "");
+        tt_text_free(&out);
+        const struct tt_json *row = tt_json_get(j, "rows")->first;
+        CHECK(tt_exercise_row_was_busy(j, row) == (cases[i].one > 0.15) &&
+              tt_exercise_row_was_busy(j, row->next) == (cases[i].two > 0.15), "%zu: rows by themselves", i);
+        tt_json_free(j);
+    }
 }
 
 /* One rank alone is one program in several files; of another batch, and of a busy machine, it says nothing. */
@@ -253,12 +293,53 @@ static void one_program_differs_by_the_machine(void)
     }
 }
 
+/* Formulas of a run that may have been slowed by any factor: its intervals have an end that is no number, and no
+ * sentence prints one. A single step is 1e9, which checks ask for. */
+static void any_factor_is_said_in_words(void)
+{
+    static const char text[] =
+        "{\"run\": {\"backend\": \"cpu\", \"device\": \"Xeon, 2 threads\", \"steps\": %d, \"waited\": %g}, "
+        "\"step\": {\"seconds\": %g, \"deviation\": %g}, "
+        "\"efficiency\": {\"gemm_flops_per_second\": 4.5e10, \"roofs_load\": 0.7, "
+        "\"roofs_measured\": \"2025-01-31T12:00:00Z\", \"roofs_kept\": false, \"gemm_spread\": 0.0006}}";
+    char busy_text[500], quiet_text[500];
+    snprintf(busy_text, sizeof busy_text, text, 3, 0.5002, 6.036, 0.02);
+    snprintf(quiet_text, sizeof quiet_text, text, 5, 0.01, 0.183, 0.001);
+    struct tt_json *busy, *quiet;
+    CHECK_OK(tt_json_parse(busy_text, strlen(busy_text), &busy));
+    CHECK_OK(tt_json_parse(quiet_text, strlen(quiet_text), &quiet));
+    struct tt_formula_run two[] = {{.name = "a", .profile = busy}, {.name = "b", .profile = quiet}};
+    struct tt_formula_scope scope = {.runs = two, .count = 2};
+    static const struct {
+        const char *formula, *word;
+    } words[] = {{"interval('a', 'b')", "at most 35.78"},
+                 {"interval('b', 'a')", "0.03 or more"},
+                 {"interval('a', 'a')", "anything"},
+                 {"noise_words('a', 'b')", "any factor, since the machine was busy"},
+                 {"shares_words('a')", " The machine was busy: operations may have taken any number of times as long "
+                                       "as alone."}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct tt_formula_value v = eval(words[i].formula, &scope);
+        CHECK(v.kind == TT_FORMULA_WORD && !strcmp(v.word, words[i].word), "%s: %s", words[i].formula, v.word);
+    }
+    CHECK(eval("low('a', 'b')", &scope).number == 0 && eval("high('a', 'b')", &scope).number > 33);
+    CHECK(eval("high('b', 'a') > 1 and high('b', 'a') != 1e9", &scope).number == 1, "no single step");
+    CHECK(eval("slowed('a')", &scope).number == 1e9 && eval("noise('a', 'b')", &scope).number > 1);
+    CHECK(eval("own(0.5, 'a') == 0 and share_low(0.5, 'a') == 0 and share_high(0.5, 'a') == 1", &scope).number == 1);
+    CHECK(tt_exercise_roof_doubtful(busy) && !tt_exercise_roof_doubtful(quiet));
+    CHECK(eval("roof_times('a')", &scope).number == 100 && eval("roof_times('b')", &scope).number == 1);
+    tt_json_free(busy);
+    tt_json_free(quiet);
+}
+
 int main(void)
 {
     TEST(one_program_differs_by_the_machine);
     TEST(tells_noise);
+    TEST(any_factor_is_said_in_words);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
+    TEST(rows_have_their_own_ranks);
     TEST(tells_one_rank_that_differs);
     TEST(tells_what_is_not_measurable);
     TEST(tells_other_roofs);

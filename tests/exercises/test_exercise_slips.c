@@ -34,6 +34,8 @@ static void gives_reasons(void)
     q.answer = "slow:step.seconds / fast:step.seconds";
     CHECK(judge(q, "1", &m) == TT_MARK_WRONG && !strstr(m.reason, "in the place of"), "a run over itself: %s",
           m.reason);
+    q.answer = "slow:step.seconds / 0.249"; /* 1.004, whose reciprocal 0.99 is as little as many others */
+    CHECK(judge(q, "0.99", &m) == TT_MARK_WRONG && !strstr(m.reason, "reciprocal"), "%s", m.reason);
     q.answer = "step.kernels * 5";
     q.means = "{gone:step.seconds} is not there";
     CHECK(judge(q, "200", &m) == TT_MARK_RIGHT && !m.means[0], "what is not there is not explained: %s", m.means);
@@ -46,7 +48,8 @@ static void gives_reasons(void)
     tt_yaml_free(quotient);
     struct tt_yaml *close = yaml("- is: 0.0991\n  says: the fastest\n");
     q.slips = close;
-    CHECK(judge(q, "0.0999", &m) == TT_MARK_WRONG && strstr(m.reason, "the run fast"), "0.1 is nearer: %s", m.reason);
+    CHECK(judge(q, "0.100", &m) == TT_MARK_WRONG && strstr(m.reason, "the run fast"), "0.1 is nearer: %s", m.reason);
+    CHECK(judge(q, "0.0999", &m) == TT_MARK_WRONG && !strstr(m.reason, "the run fast"), "not it: %s", m.reason);
     CHECK(judge(q, "0.0992", &m) == TT_MARK_WRONG && !strcmp(m.reason, "the fastest"), "0.0991 is: %s", m.reason);
     tt_yaml_free(close);
     struct tt_yaml *sum = yaml("- is: 10.219\n  says: that is the sum of the kernels\n");
@@ -84,6 +87,9 @@ static void names_slips_that_fit(void)
                  {"1.384 * step.seconds", "%", 0.05, 0.2, "0.003", "not a fraction"}, /* 0.346 */
                  {"1.384 * step.seconds", "%", 0.05, 0.2, "-0.3", "the sign"},
                  {"32 * step.seconds", "%", 0.05, 0, "0.1", NULL}, /* 8 */
+                 {"1024 * step.seconds", "MiB", 0.05, 0, "256 GiB", "1000 times too large"},
+                 {"1024 * step.seconds", "MiB", 0.05, 0, "2440", NULL},     /* 9.53 times */
+                 {"1024 * step.seconds", "MiB", 0.05, 0, "2560", "10 times too large"},
                  {"12.72 * step.seconds", NULL, 0.01, 0, "0.31", "reciprocal"}, /* 3.18 */
                  {"12.72 * step.seconds", NULL, 0.01, 0, "0.3145", "reciprocal"},
                  {"12.72 * step.seconds", NULL, 0.01, 0, "0.28", NULL},
@@ -179,11 +185,25 @@ static void near_is_not_a_slip(void)
     CHECK(judge(q, "184", &m) == TT_MARK_WRONG && strstr(m.reason, "100 times too large"), "%s", m.reason);
 }
 
+/* A mistake made with figures of four digits is that mistake, also within the tolerance of what is right. */
+static void slips_are_worked_out(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *slips = yaml("- is: 350.461\n  says: the other utilisation\n");
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "340.197", .unit = "ms", .tolerance = 0.03};
+    q.slips = slips;
+    CHECK(judge(q, "350.42", &m) == TT_MARK_WRONG && !strcmp(m.reason, "the other utilisation"), "%s", m.reason);
+    CHECK(judge(q, "350.4", &m) == TT_MARK_WRONG && !strcmp(m.reason, "the other utilisation"), "%s", m.reason);
+    CHECK(judge(q, "349.9", &m) == TT_MARK_RIGHT && judge(q, "340.2", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    tt_yaml_free(slips);
+}
+
 int main(void)
 {
     open_runs();
     TEST(near_is_not_a_slip);
     TEST(gives_reasons);
+    TEST(slips_are_worked_out);
     TEST(names_slips_that_fit);
     TEST(small_differences_are_chance);
     TEST(names_what_is_nearest);

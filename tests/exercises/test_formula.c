@@ -1,4 +1,5 @@
 /* Formulas over the profiles of several runs. */
+#include "exercises/engine/template.h"
 #include "tests/exercises/runs_fixture.h"
 
 static void gives(const char *text, double wanted)
@@ -145,6 +146,118 @@ static void leaves_open(void)
     refuses("either(1, 2, 3, 4)", "either needs two numbers and two words");
 }
 
+static void joins(void)
+{
+    is_kind("1 < 2 and 2 < 3", TT_FORMULA_TRUTH, 1);
+    is_kind("1 < 2 and 3 < 2", TT_FORMULA_TRUTH, 0);
+    is_kind("3 < 2 or 1 < 2 and 2 < 3", TT_FORMULA_TRUTH, 1);
+    is_kind("(3 < 2 or 1 < 2) and 3 < 2", TT_FORMULA_TRUTH, 0);
+    is_kind("not 1 < 2", TT_FORMULA_TRUTH, 0);
+    is_kind("not not run.version == 'baseline' and not run.graph", TT_FORMULA_TRUTH, 1);
+    is_kind("step.nothing < 1 and 2 < 1", TT_FORMULA_TRUTH, 0);
+    is_kind("1 < 2 or step.nothing < 1", TT_FORMULA_TRUTH, 1);
+    is_kind("step.nothing < 1 or 2 < 1", TT_FORMULA_MISSING, 0);
+    is_kind("step.nothing < 1 and 1 < 2", TT_FORMULA_MISSING, 0);
+    is_kind("not step.nothing < 1", TT_FORMULA_MISSING, 0);
+    gives("larger(2, 3) + smaller(2, 3)", 5);
+    is_kind("larger(2, step.nothing)", TT_FORMULA_MISSING, 0);
+    refuses("1 and 2 < 3", "needs a comparison on both sides");
+    refuses("1 < 2 or 'a'", "needs a comparison on both sides");
+    refuses("not 1", "not needs a comparison");
+    refuses("1 < 2 andstep.kernels > 1", "should end here");
+    char deep[400] = "";
+    for (int i = 0; i < 64; i++) strcat(deep, "not ");
+    refuses(strcat(deep, "1 < 2"), "too deeply");
+}
+
+static const char definitions[] = "far: 2 * step.seconds\n"
+                                  "share(group): groups[$group].share\n"
+                                  "bound(group): >-\n"
+                                  "  first(groups[name=$group].share) + count(groups[name=$group, bound=memory])\n"
+                                  "times(a, b): $a:step.seconds / $b:step.seconds\n"
+                                  "near(x, y): abs($x - $y) < 0.1 and same(far, far)\n"
+                                  "same(x, y): $x == $y\n"
+                                  "twice(x): 2 * $x\n"
+                                  "loop(x): loop($x)\n"
+                                  "stray: $x\n"
+                                  "none:\n";
+
+static void defines(void)
+{
+    struct tt_yaml *tree = yaml(definitions);
+    struct tt_formula_scope scope = {.runs = runs, .count = 3, .define = tree};
+    static const struct {
+        const char *text;
+        double wanted;
+    } good[] = {{"far", 0.5}, {"share('ffn')", 0.5}, {"bound('norm')", 1.2}, {"times('slow', 'fast')", 2.5},
+                {"if(near(1, 1.05), 3, 4)", 3}, {"share(argmax(groups.share))", 0.5}, {"twice(twice(far))", 2}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct tt_formula_value v = eval(good[i].text, &scope);
+        CHECK(v.kind == TT_FORMULA_NUMBER && fabs(v.number - good[i].wanted) < 1e-12, "%s: %g", good[i].text, v.number);
+        tt_formula_free(&v);
+    }
+    static const char *const bad[][2] = {
+        {"share(1)", "in brackets a parameter has to be a word"}, {"share('a', 'b')", "no function share of 2"},
+        {"share", "no share"}, {"times(1, 'fast')", "the name of a run has to be a word"},
+        {"times('nobody', 'fast')", "no run nobody"}, {"twice(groups.share)", "numbers and words, no lists"},
+        {"loop(1)", "defined by itself, or nested too deeply"}, {"stray", "no parameter $x here"},
+        {"$x", "no parameter $x here"}, {"$", "a name is missing after the $"}, {"none", "none has no formula"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tt_formula_value v;
+        CHECK_FAILS(tt_formula(bad[i][0], &scope, &v), bad[i][1]);
+        tt_formula_free(&v);
+        CHECK(!scope.bound && !scope.nested, "%s", bad[i][0]);
+    }
+    tt_yaml_free(tree);
+}
+
+/* A template's text; "-" where a figure that it needs is missing. */
+static void fills(const char *missing, const char *text, const char *wanted)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    const struct tt_template t = {.scope = &scope, .missing = missing};
+    struct tt_text out = {0};
+    bool there;
+    CHECK_OK(tt_template_fill(&t, text, &out, &there));
+    CHECK(!strcmp(there ? out.n ? out.s : "" : "-", wanted), "%s: %s", text, there ? out.s : "-");
+    tt_text_free(&out);
+}
+
+static void fails(const char *text, const char *words)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    const struct tt_template t = {.scope = &scope};
+    struct tt_text out = {0};
+    bool there;
+    CHECK_FAILS(tt_template_fill(&t, text, &out, &there), words);
+    tt_text_free(&out);
+}
+
+static void fills_templates(void)
+{
+    fills(NULL, "", "");
+    fills(NULL, "{step.kernels} kernels, {1000 * step.seconds} ms, {run.version}, {1.0034}, {1234.5}, {1 < 2}",
+          "40 kernels, 250 ms, baseline, 1.003, 1234, true");
+    fills(NULL, "{if step.kernels > 30}many{else}few{end}.", "many.");
+    fills(NULL, "a{if 2 < 1}b{elif 1 < 2}c{elif 1 < 2}d{else}e{end}", "ac");
+    fills(NULL, "a{if 2 < 1}b{elif 2 < 1}c{else}e{end}f", "aef");
+    fills(NULL, "{if 2 < 1}b{end}", "");
+    fills(NULL, "{if 1 < 2}a{if 2 < 1}b{else}c{end}d{else}{if 1 < 2}e{end}f{end}", "acd");
+    fills(NULL, "{if 2 < 1}a{if 1 < 2}b{else}c{end}d{else}{if 1 < 2}e{end}f{end}", "ef");
+    fills(NULL, "{step.nothing} ms", "-");
+    fills("n/a", "{step.nothing} ms", "n/a ms");
+    fills(NULL, "{if 2 < 1}{step.nothing}{end}a", "a");
+    fills(NULL, "{if step.nothing < 1}a{end}b", "-");
+    fills("n/a", "{if step.nothing < 1}a{end}b", "b");
+    fails("{if 2 < 1}{step.secnds}{end}", "no secnds"); /* a mistake where it is not shown */
+    fails("{if 1}a{end}", "neither true nor false");
+    fails("{if 1 < 2}a", "has no {end}");
+    fails("a{end}", "{end} without an {if}");
+    fails("a{else}", "without an {if}");
+    fails("a{step.kernels", "a } is missing");
+    fails("{if 1<2}{if 1<2}{if 1<2}{if 1<2}{if 1<2}{if 1<2}{if 1<2}{if 1<2}{if 1<2}a", "more than 8 deep");
+}
+
 int main(void)
 {
     open_runs();
@@ -153,6 +266,9 @@ int main(void)
     TEST(misses);
     TEST(finds_mistakes);
     TEST(leaves_open);
+    TEST(joins);
+    TEST(defines);
+    TEST(fills_templates);
     close_runs();
     return test_end();
 }
