@@ -14,6 +14,7 @@ enum { CANDIDATES = 256 };
 void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason)
 {
     m->kind = kind;
+    m->likely = false;
     snprintf(m->reason, sizeof m->reason, "%s", reason);
 }
 

@@ -219,6 +219,8 @@ const char *tt_exercise_mark_word(const struct tt_question *q, const struct tt_m
     return q->kind == TT_ASK_TEXT && m->kind == TT_MARK_RIGHT ? tt_mark_named : tt_mark_names[m->kind];
 }
 
+const char *tt_exercise_likely(const struct tt_mark *m) { return m->likely ? "likely: " : ""; }
+
 static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool reveal, struct tt_text *out)
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
@@ -226,7 +228,7 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
     if (m->kind == TT_MARK_RIGHT && m->revealed) tt_text_puts(out, " after it was shown, without points.");
     if (m->kind == TT_MARK_RIGHT && m->means[0]) tt_text_printf(out, " %s", m->means);
     if (m->kind == TT_MARK_WRONG) tt_text_printf(out, " %s:", m->given);
-    if (m->reason[0]) tt_text_printf(out, " %s", m->reason);
+    if (m->reason[0]) tt_text_printf(out, " %s%s", tt_exercise_likely(m), m->reason);
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
     if (m->kind == TT_MARK_WRONG && q->why && !m->misput)
         tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
@@ -309,6 +311,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_put_bool(&w, "optional", q->optional);
         tt_json_put_string(&w, "given", m->marks[i].given);
         tt_json_put_string(&w, "reason", m->marks[i].reason);
+        tt_json_put_bool(&w, "likely", m->marks[i].likely);
         tt_json_put_string(&w, "means", m->marks[i].means);
         if (reveal) tt_json_put_string(&w, "right", m->marks[i].right);
         tt_json_end(&w, '}');

@@ -53,6 +53,7 @@ static void put_reason(struct tt_text *t, const struct tt_question *q, const str
     tt_text_puts(t, "<td class=\"why\">");
     if (m->kind == TT_MARK_RIGHT && m->revealed) tt_text_puts(t, "After it was shown, without points. ");
     if (m->kind == TT_MARK_RIGHT) tt_escape(t, m->means);
+    tt_text_puts(t, tt_exercise_likely(m));
     tt_escape(t, m->reason);
     if (m->kind == TT_MARK_WRONG && q->why && !m->misput) {
         tt_text_printf(t, "%s%s", tt_exercise_stop(m->reason), m->reason[0] ? " " : "");

@@ -37,6 +37,8 @@ tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_form
 tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* The mark in a word: right, wrong, ..., or named. */
 const char *tt_exercise_mark_word(const struct tt_question *q, const struct tt_mark *m);
+/* Before the reason: "likely: " where it is what the number looks like. */
+const char *tt_exercise_likely(const struct tt_mark *m);
 
 /* Of what was foreseen and is possible: how it came out, as the first sentence of what the answer means. */
 tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);

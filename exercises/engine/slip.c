@@ -60,6 +60,7 @@ static void say_known(struct tt_mark *m, const char *reason, double off)
 {
     tt_exercise_because(m, TT_MARK_WRONG, reason);
     m->known = m->named = true;
+    m->likely = isfinite(m->number);
     m->off = off;
 }
 
@@ -250,6 +251,7 @@ static void find_rather(struct tt_marked *m)
                 char reason[200];
                 snprintf(reason, sizeof reason, "that is the answer to %.60s", e->questions[j].id);
                 tt_exercise_because(&m->marks[i], TT_MARK_WRONG, reason);
+                m->marks[i].likely = true;
                 m->marks[i].means[0] = 0;
             }
 }
@@ -265,6 +267,7 @@ void tt_exercise_swapped(struct tt_marked *m)
             if (i == j || (!both && !is_answer_to(m, i, j))) continue;
             snprintf(mark->reason, sizeof mark->reason,
                      both ? "this and %s are swapped" : "that is the answer to %s", e->questions[j].id);
+            mark->likely = true;
             break;
         }
 }

@@ -16,11 +16,13 @@ static void gives_reasons(void)
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && !strcmp(m.means, "40 kernels, 10 and ffn, many."), "%s", m.means);
     CHECK(judge(q, "10", &m) == TT_MARK_WRONG && !strcmp(m.reason, "that is for a quarter") && !m.means[0], "%s",
           m.reason);
+    CHECK(m.likely && !strcmp(tt_exercise_likely(&m), "likely: "), "a number may look like that by chance");
     q.tolerance = 0.02;
     CHECK(judge(q, "10.06", &m) == TT_MARK_WRONG && !strstr(m.reason, "for a quarter"), "four digits: %s", m.reason);
     CHECK(judge(q, "10.02", &m) == TT_MARK_WRONG && strstr(m.reason, "for a quarter"), "%s", m.reason);
     q.tolerance = 0.01;
     CHECK(judge(q, "80", &m) == TT_MARK_WRONG && strstr(m.reason, "factor 2 counted double"), "%s", m.reason);
+    CHECK(!m.likely && !strcmp(tt_exercise_likely(&m), ""), "it asks already");
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
     CHECK(m.known, "it is not called the answer to another question, too");
