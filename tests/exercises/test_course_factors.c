@@ -149,7 +149,7 @@ static void boxes_and_orders_are_open_within_the_factor(void)
     static const struct asked q[] = {
         {"box_norm", "first", TT_MARK_WRONG, NULL},
         {"box_norm", "undecided", TT_MARK_WRONG, NULL},
-        {"box_norm", "later", TT_MARK_RIGHT, "taken 2.37 times as long"},
+        {"box_norm", "later", TT_MARK_RIGHT, "by these shares, which were disturbed"},
         {"box_gate_up", "later", TT_MARK_WRONG, NULL},
         {"box_softmax", "project", TT_MARK_WRONG, NULL},
         {"box_flash", "never", TT_MARK_RIGHT, "both boxes of that effort are right"},
