@@ -74,8 +74,9 @@ static void shares_of_a_busy_run_decide_nothing(void)
     static const char *const low[] = {"box_qkv", "box_gate_up", "box_norm", "box_optimizer"};
     for (int i = 0; i < 4; i++)
         CHECK(ask(&e, r, 1, low[i], "first", &m) == TT_MARK_RIGHT && ask(&e, r, 1, low[i], "later", &m) ==
-              TT_MARK_RIGHT && ask(&e, r, 1, low[i], "undecided", &m) == TT_MARK_RIGHT && strstr(m.means, "were disturbed") &&
-              ask(&e, r, 1, low[i], "never", &m) == TT_MARK_WRONG, "%s: %s", low[i], m.means);
+              TT_MARK_RIGHT && ask(&e, r, 1, low[i], "undecided", &m) == TT_MARK_RIGHT &&
+              strstr(m.means, "were disturbed") && ask(&e, r, 1, low[i], "never", &m) == TT_MARK_WRONG, "%s: %s",
+              low[i], m.means);
     CHECK(ask(&e, r, 1, "box_softmax", "project", &m) == TT_MARK_RIGHT && ask(&e, r, 1, "box_softmax", "first", &m) ==
           TT_MARK_WRONG && ask(&e, r, 1, "box_flash", "undecided", &m) == TT_MARK_RIGHT, "%s", m.means);
     CHECK(ask(&e, r, 1, "bottlenecks", "norms, projections, feed_forward, attention, fragmentation, launches", &m) ==

@@ -350,8 +350,8 @@ static void looks_at_all_answers(void)
     struct tt_exercise e = {.questions = q, .question_count = 3};
     struct tt_marked m = {.exercise = &e, .marks = marks};
     tt_exercise_swapped(&m);
-    CHECK(marks[0].likely && !strcmp(marks[0].reason, "this and b are swapped") && !strcmp(marks[1].reason, "this and a are swapped"),
-          "%s, %s", marks[0].reason, marks[1].reason);
+    CHECK(marks[0].likely && !strcmp(marks[0].reason, "this and b are swapped") &&
+          !strcmp(marks[1].reason, "this and a are swapped"), "%s, %s", marks[0].reason, marks[1].reason);
     marks[1].number = 8;
     marks[1].reason[0] = 0;
     tt_exercise_swapped(&m);
