@@ -3,12 +3,14 @@
 #define TT_CEILING_H
 
 #include "backend/backend.h"
+#include "core/base/load.h"
 #include "core/plan/plan.h"
 
 /* The best of several samples: other work makes them smaller, never larger. At least five are taken, and more until
  * two others come close to the best or a second is over. */
 struct tt_rate {
     double best, spread; /* spread: by how much the median of the samples falls short of the best, 0 to 1 */
+    struct tt_turns turns; /* of the samples alone: a library's idle threads spin for a while after its last product */
 };
 
 /* FLOP/s, of factors of that type; of 8-bit ones with scales, into bf16. Takes up to half a gigabyte. */

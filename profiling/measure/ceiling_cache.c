@@ -150,10 +150,11 @@ static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct 
     struct tt_device_info info;
     TT_TRY(b->ops->info(b->self, &info));
     *out = (struct tt_ceilings){.load = tt_machine_load()};
-    struct tt_turns before = tt_turns_now();
     TT_TRY(tt_measure_gemm(b, type, &flops));
     TT_TRY(tt_measure_copy(b, &bytes));
-    out->waited = info.shares_memory ? tt_waited_since(&before) : NAN;
+    struct tt_turns turns = flops.turns, none = {0};
+    tt_turns_add(&turns, &none, &bytes.turns);
+    out->waited = info.shares_memory ? tt_turns_waited(&turns) : NAN;
     out->flops = fmax(flops.best, least->flops);
     out->bandwidth = fmax(bytes.best, least->bandwidth);
     out->earlier = out->flops > flops.best || out->bandwidth > bytes.best;
