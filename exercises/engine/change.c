@@ -148,7 +148,9 @@ static bool is_of_other(const struct said *s, char says[160])
     bool other = time ? speeds && !times : times && !speeds;
     if (!other && !form) return false;
     const char *of = time != other ? "time" : "speed";
-    if (!form && s->f->times)
+    if (!form && s->f->times && s->other)
+        snprintf(says, 160, ", and the sentence says it the other way round");
+    else if (!form && s->f->times)
         snprintf(says, 160, ", and the sentence says it of the %s, of which it is the reciprocal", of);
     else
         snprintf(says, 160, ", and the sentence says it of %s of the %s, which is another number",

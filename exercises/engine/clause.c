@@ -61,12 +61,26 @@ static struct tt_clause with_name(const char *sentence, struct tt_clause c)
     return c;
 }
 
+/* "attention_scores and ffn take 12.9 and 17.9 %": what stands before the "and" or comma at `joint` is a name, or ends
+ * in one, and has no number of its own, so that the clause goes on. */
+static bool goes_on(const char *begin, const char *joint)
+{
+    const char *end = joint, *last;
+    while (begin < end && *begin == ' ') begin++;
+    while (end > begin && end[-1] == ' ') end--;
+    for (const char *s = begin; s < end; s++)
+        if (isdigit((unsigned char)*s) && (s == begin || !in_name(s[-1]))) return false;
+    for (last = end; last > begin && in_name(last[-1]);) last--;
+    bool table = last < end && memchr(last, '_', (size_t)(end - last));
+    return *joint == ',' ? last == begin && table : is_one_of(joint, name_at(joint), "and") && (last == begin || table);
+}
+
 struct tt_clause tt_exercise_clause(const char *sentence, const struct tt_quoted *number)
 {
     struct tt_clause c = {sentence, number->end};
     for (const char *s = sentence; s < number->begin; s++) {
         size_t n = tt_exercise_parts_at(sentence, s);
-        if (n && s + n <= number->begin) c.begin = s + n;
+        if (n && s + n <= number->begin && !goes_on(c.begin, s)) c.begin = s + n;
     }
     while (*c.end && !tt_exercise_parts_at(sentence, c.end)) c.end++;
     return with_name(sentence, c);
@@ -93,13 +107,15 @@ static bool follows(const struct tt_clause *c, const char *s, const char *words)
 /* "as that of fused", "times the step of fused", "over fused": what stands at s is compared with. */
 static bool is_compared(const struct tt_clause *c, const char *s)
 {
-    static const char between[] = "of|that|the|in|run|step|time|speed|times|x|bytes|flops|memory|kernels|traffic";
+    static const char between[] = "of|that|the|in|run|step|time|speed|times|x|bytes|flops|memory|kernels|traffic|host|"
+                                  "wait|waits|copies|copied|launches|operations";
     while (follows(c, s, between)) {
         while (s > c->begin && s[-1] == ' ') s--;
         while (s > c->begin && in_name(s[-1])) s--;
     }
     while (s > c->begin && s[-1] == ' ') s--;
-    return follows(c, s, "as|over|to") || (s > c->begin && (isdigit((unsigned char)s[-1]) || s[-1] == '%'));
+    bool number = s > c->begin && (isdigit((unsigned char)s[-1]) || s[-1] == '%');
+    return number || follows(c, s, "as|over|to|twice|double");
 }
 
 /* Names of runs may be plain words (late, double, norm): they are runs as the subject, or behind a preposition. */
@@ -120,6 +136,7 @@ static enum tt_mention names(const struct tt_clause *c, const char *name)
         if (verb && (before == c->begin || (beside && !compared))) return TT_MENTION_SUBJECT;
         beside |= follows(c, s, "the") && is_one_of(behind, name_at(behind), "step|run");
         beside |= before == c->begin && memchr(behind, '_', name_at(behind)); /* "baseline attention_scores 8.9 %" */
+        beside |= before == c->begin && is_one_of(behind, name_at(behind), "and"); /* "wide and fused_wide take" */
         if (beside && !(compared && found)) found = compared ? TT_MENTION_COMPARED : TT_MENTION_BESIDE;
     }
     return found;
@@ -167,7 +184,9 @@ const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *
     struct tt_clause c = tt_exercise_clause(sentence, number);
     const char *other = NULL;
     for (int i = 0; f->runs && scope && i < scope->count; i++) {
-        if (is_noun_of(f, scope->runs[i].name) || !names(&c, scope->runs[i].name)) continue;
+        enum tt_mention mention = names(&c, scope->runs[i].name);
+        bool base = mention == TT_MENTION_COMPARED && tt_exercise_is_count(f); /* "twice the waits of healthy" */
+        if (is_noun_of(f, scope->runs[i].name) || !mention || base) continue;
         if (is_short_for(f, scope->runs[i].name, scope)) return NULL;
         if ((f->runs >> i & 1) || tt_exercise_is_run_of(number, x, f, i)) return NULL;
         other = scope->runs[i].name;

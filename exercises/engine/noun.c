@@ -127,9 +127,10 @@ static bool is_change(const struct tt_clause *c, const struct tt_quoted *number,
 static bool tells_other(const struct tt_clause *c, const struct tt_quoted *number, const struct tt_figure *f)
 {
     bool part = tt_exercise_part(f->unit) > 0;
-    if (part && f->change == TT_CHANGE_NONE)
-        return is_change(c, number, true) || (tt_exercise_is_times(number) && !f->quotient);
-    return (!part || is_of_time(f)) && in_clause(c, "memory");
+    bool memory = in_clause(c, "memory");
+    if (!part || f->change != TT_CHANGE_NONE) return (!part || is_of_time(f)) && memory;
+    if (memory && !in_clause(c, "roof|roofs|share|shares|bound") && !strstr(f->name, "memory")) return true;
+    return is_change(c, number, true) || (tt_exercise_is_times(number) && !f->quotient);
 }
 
 /* "Share times 1 - roof": what a group has to lose is of both, and neither of them. */

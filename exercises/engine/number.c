@@ -261,7 +261,7 @@ static bool is_shifted(const struct tt_question *q, const char *given, double x,
 {
     int digits = tt_exercise_digits(given);
     double room = digits < 4 ? 0.03 : 0.005; /* 1024 is about a thousand */
-    bool rounded = digits < 4 && tt_exercise_rounded(given, x, mistaken);
+    bool rounded = digits > 1 && digits < 4 && tt_exercise_rounded(given, x, mistaken);
     return equals(q, x, mistaken) && (rounded || fabs(x - mistaken) <= room * fabs(mistaken));
 }
 
@@ -326,7 +326,9 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
     if (reciprocal && apart && !tt_exercise_by_chance(given, x, 1 / right)) return "the reciprocal of what is wanted";
     *mistaken = -right;
-    if (x != 0 && is_slip(q, given, x, -right)) return "the sign is the other way round";
+    bool negative = x != 0 && is_slip(q, given, x, -right);
+    if (negative && !q->unit && right > 0) return "what is wanted is not negative";
+    if (negative) return "the sign is the other way round";
     *mistaken = 2 * right;
     if (!is_small_count(q, x, right) && is_times(q, x, 2, right))
         return "twice what is wanted: is a factor 2 counted double?";

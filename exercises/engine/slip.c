@@ -20,7 +20,8 @@ static bool is_number(const struct tt_question *q, const struct tt_mark *m, doub
 /* As tables print it, with two digits or more. */
 static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, double x)
 {
-    return q->tolerance > 0 && isfinite(m->number) && isfinite(x) && tt_exercise_digits(m->given) > 1 &&
+    bool measured = q->tolerance > 0 || q->slack > 0;
+    return measured && isfinite(m->number) && isfinite(x) && tt_exercise_digits(m->given) > 1 &&
            tt_exercise_rounded(m->given, m->number, x);
 }
 

@@ -148,9 +148,8 @@ static void release(struct product *p)
     if (p->to) ops->event_destroy(p->b->self, p->to);
 }
 
-/* The first product chooses its algorithm. The threads that OpenBLAS starts with a program spin before they sleep, 0.03 s
- * where nobody else wants their core: a CPU multiplies until then, or two threads of ours wait for them 5 to 19 % of the
- * time. */
+/* The first product chooses its algorithm. The threads that OpenBLAS starts with a program spin before they sleep, for
+ * 0.03 s of a core: a CPU multiplies until then, or two threads of ours would wait for them 5 to 21 % of the time. */
 static tt_status warm_up(struct product *p, double seconds)
 {
     double began = tt_seconds();

@@ -86,6 +86,11 @@ static void evidence_tells_the_patient_from_healthy(void)
               strstr(m.reason, "is also a figure of the run healthy"), "%s: %s", common[i], m.reason);
     CHECK(ask(&e, r, 2, "evidence", "the loss ends at 4.1963, not at 4.189", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "evidence", "its step takes 3400 ms", &m) == TT_MARK_UNKNOWN, "3 %% on a CPU are noise");
+    static const char *const twice[] = {"The patient has twice the host waits of healthy", "twice the waits of healthy",
+                                        "It waits twice, healthy once"};
+    for (int i = 0; i < 3; i++)
+        CHECK(ask(&e, r, 2, "evidence", twice[i], &m) == TT_MARK_RIGHT, "%s: %s", twice[i], m.reason);
+    CHECK(ask(&e, r, 2, "evidence", "healthy has 2 host waits", &m) != TT_MARK_RIGHT, "%s", m.means);
     r[1].profile = slow;
     CHECK(ask(&e, r, 2, "evidence", "its step takes 4500 ms", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "cure", "a test of the time: 1.36 times that of healthy", &m) == TT_MARK_RIGHT, "%s", m.reason);

@@ -25,7 +25,12 @@ static void sentences_say_it_of_their_run(struct tt_exercise *e, struct tt_formu
         {"It takes 5585 ms and 900 MiB", "the step of flash_long; 900 is no figure that this check looks for",
          NULL},
         {"The step of fused_long takes 1.79 times as long as that of flash_long", "how many times", NULL},
-        {"The step of fused_long is 0.56 times as long", NULL, "reciprocal"},
+        {"The step of fused_long is 0.56 times as long", NULL, "the other way round"},
+        {"fused_long is 1.79 times as fast as flash_long", NULL, "the other way round"},
+        {"The MFU of fused_long and flash_long is 7.04 % and 12.6 %", "the MFU of", NULL},
+        {"attention_scores and attention_output reach 72.9 % and 7 % of their roof", "reaches of its roof", NULL},
+        {"It saves 15.7 % of the memory", NULL, "does not say it of that"},
+        {"The memory falls by 15.7 %", NULL, "does not say it of that"},
         {"optimizer takes 0.9 % of the step", "the share of optimizer", NULL},
         {"It takes 0.9 % of the step", NULL, "none of"},
         {"attention_softmax takes 0.9 %", NULL, "none of"},
@@ -49,7 +54,7 @@ static void sentences_say_it_of_their_run(struct tt_exercise *e, struct tt_formu
     static const char *const reciprocals[] = {
         "It is 0.56 times as fast", "It is slower: 0.56 times",
         "No: flash_long takes 1.79 times as long as fused_long", "flash_long is 0.56 times as fast as fused_long",
-        "fused_long is 1.79 times as fast as flash_long", "flash_long takes 1.79 times the time of fused_long"};
+        "flash_long takes 1.79 times the time of fused_long"};
     for (size_t i = 0; i < sizeof reciprocals / sizeof *reciprocals; i++)
         CHECK(ask(e, r, 4, "recompute", reciprocals[i], &m) == TT_MARK_UNKNOWN && strstr(m.reason, "reciprocal"),
               "%s: %s%s", reciprocals[i], m.reason, m.means);

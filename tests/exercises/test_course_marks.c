@@ -383,6 +383,37 @@ static void a_busy_run_leaves_a_gain_open(void)
     tt_exercise_free(&e);
 }
 
+/* Of a machine that changed between two runs of one program, the other one decides as little. */
+static void a_gain_holds_against_both_runs(void)
+{
+    static const char format[] = "{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 9}, "
+                                 "\"step\": {\"seconds\": %g, \"deviation\": 0.001, \"tokens_per_second\": %g}}";
+    static const double doubled[] = {0.557, 0.7}; /* baseline takes 215 ms, again 260 */
+    struct tt_exercise e;
+    struct tt_mark m;
+    CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));
+    for (int i = 0; i < 2; i++) {
+        char text[3][300];
+        snprintf(text[0], sizeof text[0], format, 0.215, 1000 / 0.215);
+        snprintf(text[1], sizeof text[1], format, 0.26, 1000 / 0.26);
+        snprintf(text[2], sizeof text[2], format, doubled[i], 2000 / doubled[i]);
+        struct tt_json *a = json(text[0]), *b = json(text[1]), *c = json(text[2]);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b},
+                                     {.name = "double", .profile = c}};
+        CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == (i ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s", m.means);
+        CHECK(ask(&e, r, 3, "double_gain", "fewer", &m) == TT_MARK_RIGHT && (strstr(m.means, "against again") == NULL) == i,
+              "%s", m.means);
+        snprintf(text[0], sizeof text[0], "%.3f", doubled[i] / 0.215);
+        CHECK(ask(&e, r, 3, "double_times", text[0], &m) == TT_MARK_RIGHT &&
+                  strstr(m.means, i ? "Above 2" : "differed by 20.9 %: this says little of the batch"),
+              "%s", m.means);
+        tt_json_free(a);
+        tt_json_free(b);
+        tt_json_free(c);
+    }
+    tt_exercise_free(&e);
+}
+
 /* What two runs of one program differ by says nothing of the batch either. */
 static void a_gain_is_no_less_than_what_two_runs_differ_by(void)
 {
@@ -426,6 +457,7 @@ int main(void)
     TEST(two_runs_differ_by_percent);
     TEST(a_meaning_is_within_the_noise);
     TEST(a_busy_run_leaves_a_gain_open);
+    TEST(a_gain_holds_against_both_runs);
     TEST(a_gain_is_no_less_than_what_two_runs_differ_by);
     return test_end();
 }
