@@ -401,8 +401,8 @@ static void a_gain_holds_against_both_runs(void)
         struct tt_formula_run r[] = {{.name = "baseline", .profile = a}, {.name = "again", .profile = b},
                                      {.name = "double", .profile = c}};
         CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == (i ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s", m.means);
-        CHECK(ask(&e, r, 3, "double_gain", "fewer", &m) == TT_MARK_RIGHT && (strstr(m.means, "against again") == NULL) == i,
-              "%s", m.means);
+        CHECK(ask(&e, r, 3, "double_gain", "fewer", &m) == TT_MARK_RIGHT &&
+                  (strstr(m.means, "against again") == NULL) == i, "%s", m.means);
         snprintf(text[0], sizeof text[0], "%.3f", doubled[i] / 0.215);
         CHECK(ask(&e, r, 3, "double_times", text[0], &m) == TT_MARK_RIGHT &&
                   strstr(m.means, i ? "Above 2" : "differed by 20.9 %: this says little of the batch"),
