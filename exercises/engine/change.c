@@ -18,7 +18,8 @@
 #define QUICK "faster|quicker|shorter"
 /* What they are said of. What is slower may be so by its speed or by its time. */
 #define SPEED "fast|faster|quick|quicker|speed|speedup|token|tokens|throughput|sample|samples|sequence|sequences"
-#define TIME "long|longer|slow|time|duration|take|takes|took"
+#define TIME_ALONE "long|longer|slow|time|duration"
+#define TIME TIME_ALONE "|take|takes|took"
 
 struct said {
     const struct tt_quoted *number;
@@ -144,7 +145,8 @@ static bool is_other_form(const struct said *s)
 static bool is_of_other(const struct said *s, char says[160])
 {
     bool time = (s->f->change == TT_CHANGE_LONGER) != s->other, form = is_other_form(s);
-    bool speeds = has(&s->own, SPEED), times = has(&s->own, s->f->times ? TIME : TIME "|shorter");
+    bool speeds = has(&s->own, SPEED), fast = has(&s->own, "fast|quick"); /* "takes 1.3 times as fast" */
+    bool times = has(&s->own, s->f->times ? TIME : TIME "|shorter") && !(fast && !has(&s->own, TIME_ALONE));
     bool other = time ? speeds && !times : times && !speeds;
     if (!other && !form) return false;
     const char *of = time != other ? "time" : "speed";
