@@ -56,8 +56,8 @@ static void mistakes_are_named_as_they_were_made(void)
         {"11-scaling", "shard_saves", "16.75", "a MiB is 1048576 bytes"},
         {"11-scaling", "shard_saves", "16.5", "too large for this run"}};
     struct tt_json *p[] = {json("{\"run\": {\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, "
-                                "\"step\": {\"seconds\": 0.148109, \"mean\": 0.1509, \"fastest\": 0.147, \"p95\": 0.16, "
-                                "\"kernel_seconds\": 0.15283, "
+                                "\"step\": {\"seconds\": 0.148109, \"mean\": 0.1509, \"fastest\": 0.147, "
+                                "\"p95\": 0.16, \"kernel_seconds\": 0.15283, "
                                 "\"deviation\": 0.001, \"samples_per_second\": 54, \"tokens_per_second\": 6914}, "
                                 "\"launch\": {\"recorded_seconds\": 0.153}, "
                                 "\"efficiency\": {\"mfu_percent\": 54.21, \"mfu_full_percent\": 55.84, "
