@@ -67,7 +67,7 @@ static void print_usage(const struct tt_summary *s)
     if (s->device_bytes > 0)
         printf("usage   the GPU computed for %.0f %% of the time\n", percent);
     else
-        printf("usage   %.0f %% of the cores' time went to this program\n", percent);
+        printf("usage   its threads computed for %.0f %% of the time\n", percent);
 }
 
 static double samples_per_second(const struct tt_summary *s)

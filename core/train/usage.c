@@ -47,7 +47,7 @@ void tt_usage_text(const struct tt_usage_log *u, char out[32])
     out[0] = 0;
     if (!tt_usage_known(u)) return;
     bool processor = u->now.memory_total == 0;
-    snprintf(out, 32, "%s %.0f %%", processor ? "cores" : "gpu", 100 * u->now.busy);
+    snprintf(out, 32, "%s %.0f %%", processor ? "threads" : "gpu", 100 * u->now.busy);
 }
 
 void tt_usage_memory_text(const struct tt_usage_log *u, char out[48])

@@ -24,7 +24,7 @@ void tt_usage_end(struct tt_usage_log *u, double now);
 bool tt_usage_known(const struct tt_usage_log *u);  /* `now` is of this run */
 double tt_usage_mean(const struct tt_usage_log *u); /* over the run, 0 to 1; NaN: not known */
 
-/* "gpu 98 %", "cores 97 %"; "" where nothing is known. */
+/* "gpu 98 %", "threads 97 %"; "" where nothing is known. */
 void tt_usage_text(const struct tt_usage_log *u, char out[32]);
 /* "12.1 of 139.8 GiB"; "" where the device has no memory of its own. */
 void tt_usage_memory_text(const struct tt_usage_log *u, char out[48]);

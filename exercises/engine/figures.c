@@ -201,16 +201,20 @@ static void add_table(struct figures *all, const struct tt_yaml *y, const struct
     tt_status_free(tt_file_read(path, TABLE, &text, &size));
     for (char *at = text; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         double apart, most;
-        char layer[16];
+        char layer[16], tensor[64];
         if (add_agreeing(all, at, tt_yaml_get(y, "with"))) continue;
-        if (sscanf(at, "%15s %*f %lf %*[^,\n], %lf", layer, &apart, &most) != 3) continue;
+        if (sscanf(at, "%15s %*f %lf %63[^,\n], %lf", layer, &apart, tensor, &most) != 4) continue;
+        bool rest = !strcmp(layer, "rest"); /* whose tensors have names of their own */
         struct tt_figure f = {.unlike = all->q->unlike, .noun = text_of(y, "noun"), .quotient = true,
                               .runs = bit_of(scope, tt_yaml_get(y, "table")->text)}; /* so many times the norm */
-        snprintf(f.row, sizeof f.row, "%s %s", strcmp(layer, "rest") ? "layer" : "the", layer);
+        snprintf(f.row, sizeof f.row, "%s %s", rest ? "the" : "layer", layer);
         f.value = apart, f.name = "how far the gradient of {row} is off, as a part of its norm";
         if (apart > 1e-3) add(all, f);
         f.value = most, f.name = "how far the worst tensor of {row} is off, as a part of its norm";
         if (most > 1e-3) add(all, f);
+        snprintf(f.row, sizeof f.row, "%.*s", (int)sizeof f.row - 1, tensor);
+        f.name = "how far the gradient of {row} is off, as a part of its norm";
+        if (rest && most > 1e-3) add(all, f);
     }
     free(text);
 }

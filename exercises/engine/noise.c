@@ -155,7 +155,7 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     else
         tt_text_puts(out, "something disturbed the steps that were recorded");
     if (shares > 1)
-        tt_text_printf(out, "%s operations may have taken %s as long as alone%s: shares and roofs are off",
+        tt_text_printf(out, "%s operations may have taken %s as long as alone%s: shares and roofs may be off",
                        busy[0] ? ", and" : ":", tt_slowed_words(shares, 3, times),
                        isfinite(shares) ? ", short ones more" : "");
     tt_text_puts(out, "\n");

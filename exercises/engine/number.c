@@ -307,13 +307,20 @@ bool tt_exercise_by_chance(const char *given, double x, double mistaken)
     return small && fabs(x - mistaken) > 1e-6 * fabs(x);
 }
 
+static bool is_reciprocal(const struct tt_question *q, const char *given, double x, double right)
+{
+    bool apart = fabs(right * right - 1) > 0.05; /* or it is as near as any other number */
+    bool close = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
+    return close && apart && !tt_exercise_by_chance(given, x, 1 / right);
+}
+
 /* A mistake that is made with any number, and what it gives; NULL: it is none of them. */
 static const char *common_slip(const struct tt_question *q, const char *given, double x, double right,
                                double *mistaken)
 {
     double mib = 0x1p20 / 1e6;
     const char *factor = power_of_ten(q, given, x, right, mistaken);
-    if (factor) return factor;
+    if (factor && !(is_reciprocal(q, given, x, right) && fabs(x - 1 / right) < fabs(x - *mistaken))) return factor;
     *mistaken = x > right ? right * mib : right / mib;
     bool million = is_within(q, x, mib, right, 0.003) || is_within(q, x, 1 / mib, right, 0.003);
     if (q->unit && !strcmp(q->unit, "MiB") && million)
@@ -322,9 +329,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     if (q->unit && !strcmp(q->unit, "MiB") && equals(q, x, *mistaken))
         return "those are bytes: MiB are wanted, of 1048576 bytes each";
     *mistaken = 1 / right;
-    bool apart = fabs(right * right - 1) > 0.05; /* or the reciprocal is as near as any other number */
-    bool reciprocal = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
-    if (reciprocal && apart && !tt_exercise_by_chance(given, x, 1 / right)) return "the reciprocal of what is wanted";
+    if (is_reciprocal(q, given, x, right)) return "the reciprocal of what is wanted";
     *mistaken = -right;
     bool negative = x != 0 && is_slip(q, given, x, -right);
     if (negative && !q->unit && right > 0) return "what is wanted is not negative";

@@ -225,7 +225,7 @@ static void intensity_decides_where_times_cannot(void)
                                      {"side", "compute", TT_MARK_RIGHT, "so far apart"},
                                      {"workload", "memory", TT_MARK_WRONG, NULL},
                                      {"workload", "overhead", TT_MARK_WRONG, NULL},
-                                     {"workload", "compute", TT_MARK_RIGHT, "not bound by memory"},
+                                     {"workload", "compute", TT_MARK_RIGHT, "memory does not bind them"},
                                      {"workload", "undecided", TT_MARK_RIGHT, "8.23 times"}};
     ask_all("exercises/03-bottlenecks", r, 1, q, sizeof q / sizeof *q);
     tt_json_free(a);

@@ -89,7 +89,7 @@ static void tells_busy_runs(void)
           "a load that began with the run: %s", out.s);
     CHECK(out.s && strstr(out.s, "its step may have taken 4.08 times as long as on a quiet one\n"), "%s", out.s);
     CHECK(out.s && strstr(out.s, "noise: shares: something disturbed the steps that were recorded: operations may "
-                                 "have taken 4 times as long as alone, short ones more: shares and roofs are off"),
+                                 "have taken 4 times as long as alone, short ones more: shares and roofs may be off"),
           "%s", out.s);
     CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs may be too low"),
           "%s", out.s);

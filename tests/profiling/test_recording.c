@@ -60,6 +60,8 @@ static void recorded_steps_may_be_slowed_alone(void)
     p.run.waited = 0.024, p.run.recorded_waited = 0.01, p.launch.recorded_overhead = 0.544;
     CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "%g", tt_recorded_slowed(&p));
     p.step.p95 = 200e-3;
+    CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "more than a quarter: %g", tt_recorded_slowed(&p));
+    p.launch.recorded_overhead = 0.24;
     CHECK(tt_recorded_slowed(&p) == 1, "as far as the steps lie apart: %g", tt_recorded_slowed(&p));
     strcpy(p.run.backend, "cuda");
     p.run.recorded_waited = 0.5;

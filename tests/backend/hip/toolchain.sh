@@ -9,6 +9,7 @@ cd -- "$here/../../.." && . tests/lib.sh
 build=$TT_BUILD/hip${ROCM_SUITE:+-$ROCM_SUITE}
 log=$build/build.log
 chips=${TT_HIP_CHIPS:-gfx90a gfx942 gfx950 gfx1100 gfx1201} # fewer, for who is in a hurry
+flags=${TT_HIP_FLAGS:+-DCMAKE_HIP_FLAGS_RELEASE=$TT_HIP_FLAGS} # as fast as it compiles, where nobody reads the machine code
 
 rocm=$("$here/sysroot.sh")
 status=$?
@@ -20,7 +21,7 @@ mkdir -p "$build" || exit 1
 generator=()
 if [ ! -e "$build/CMakeCache.txt" ] && has ninja; then generator=(-G Ninja); fi
 if ! cmake -S "$root" -B "$build" "${generator[@]}" -DBACKEND=hip -DTT_WERROR=ON -DBUILD_TESTING=OFF \
-    -DCMAKE_TOOLCHAIN_FILE="$rocm/toolchain.cmake" -DGPU_TARGETS="${chips// /;}" >"$log" 2>&1; then
+    -DCMAKE_TOOLCHAIN_FILE="$rocm/toolchain.cmake" -DGPU_TARGETS="${chips// /;}" ${flags:+"$flags"} >"$log" 2>&1; then
     tail -n 30 "$log"
     die "the HIP backend cannot be configured"
 fi

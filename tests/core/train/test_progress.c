@@ -189,7 +189,7 @@ static void utilisation(void)
     tt_usage_end(&u, 200.5); /* a run of half a second */
     tt_usage_text(&u, text);
     tt_usage_memory_text(&u, memory);
-    CHECK(tt_usage_mean(&u) == 0.25 && !strcmp(text, "cores 25 %") && !memory[0], "%s", text);
+    CHECK(tt_usage_mean(&u) == 0.25 && !strcmp(text, "threads 25 %") && !memory[0], "%s", text);
     tt_usage_open(&u, &silent, 0);
     tt_usage_ask(&u, 5);
     tt_usage_end(&u, 6);
