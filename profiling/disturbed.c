@@ -58,7 +58,7 @@ double tt_recorded_slowed(const struct tt_profile *p)
     double more = p->launch.recorded_overhead - 3 * events;
     double apart = tt_steps_apart(p), scatter = apart > 0.25 ? 0.25 : apart; /* what lies farther excuses no more */
     double waits = tt_recorded_busy(p) ? tt_slowed(p->run.load, tt_recorded_waited(p), tt_profile_threads(p)) : 1;
-    return fmax(waits, more > fmax(0.1, scatter) ? 1 + more : 1);
+    return fmax(waits, more > fmax(0.1, scatter) ? 2 * (1 + more) : 1);
 }
 
 void tt_recorded_words(const struct tt_profile *p, char out[120])

@@ -266,7 +266,7 @@ static void add_curve(struct figures *all, const struct tt_yaml *y, const struct
 /* That a machine was busy tells no run from another. */
 static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
 {
-    for (int i = 0; !all->q->unlike && i < scope->count && all->n + 2 <= TT_FIGURES; i++)
+    for (int i = 0; !all->q->unlike && i < scope->count && all->n + 3 <= TT_FIGURES; i++)
         all->n += tt_exercise_busy_figures(scope->runs[i].profile, &all->f[all->n]);
 }
 

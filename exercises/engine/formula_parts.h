@@ -65,6 +65,8 @@ bool tt_exercise_shares_busy(const struct tt_json *profile); /* by what the reco
 bool tt_exercise_was_busy(const struct tt_json *profile);
 double tt_exercise_load(const struct tt_json *profile);
 double tt_exercise_waited(const struct tt_json *profile);
+/* In the recorded steps; an old profile knows only of the others. */
+double tt_exercise_recorded_waited(const struct tt_json *profile);
 
 /* noise.c: two errors of a run's mean step, as a part of it, and no less than runs differ by, which is all that counts
  * of a busy one; 1e9 where a single step was all. The same with what a busy machine makes of it; 1 or more decides

@@ -33,7 +33,8 @@ static bool is_figure(const struct tt_figure *f, const struct tt_quoted *q, doub
     bool count = tt_exercise_is_count(f), near = !f->unit || q->unit;
     if (x == value) return true;
     if (tt_exercise_digits(q->given) < 2 && !q->unit) return false;
-    bool digits = tt_exercise_digits(q->given) > 1 || (f->printed && q->unit && strchr(q->given, '.')); /* 0.9 % */
+    bool digits = tt_exercise_digits(q->given) > 1 || (f->printed && q->unit && strchr(q->given, '.')) || /* 0.9 % */
+                  (f->about && q->unit);
     if (digits && tt_exercise_is_rounded(q, x, value)) return true;
     double room = tt_exercise_digits(q->given) > 3 ? 0.005 : 0.02;
     return !f->printed && !count && near && fabs(x - value) <= room * value && !is_rivals(f, q, x);

@@ -41,18 +41,25 @@ double tt_exercise_scatter(const struct tt_json *profile)
     return tt_exercise_slowed(profile) > 1 ? differ : fmax(error, differ); /* longer steps are what others took */
 }
 
-int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2])
+int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[3])
 {
-    double waited = profile ? 100 * tt_exercise_waited(profile) : NAN, load = profile ? tt_exercise_load(profile) : NAN;
-    int n = 0;
-    if (!profile || !tt_exercise_was_busy(profile)) return 0;
     static const char about[] = "wait|waits|waited|waiting|load|busy|shared|noise|noisy|other programs|decides|decide";
-    if (isfinite(waited))
-        out[n++] = (struct tt_figure){.value = waited, .unit = tt_exercise_unit("%"), .about = about,
-                                      .name = "what the threads of a run waited for a processor"};
-    if (isfinite(load))
-        out[n++] = (struct tt_figure){.value = load, .about = about,
-                                      .name = "the load per processor before a run"};
+    const struct tt_figure part = {.unit = tt_exercise_unit("%"), .about = about};
+    int n = 0;
+    if (!profile) return 0;
+    double waited = tt_exercise_waited(profile), recorded = tt_exercise_recorded_waited(profile);
+    double load = tt_exercise_load(profile);
+    bool busy = tt_exercise_was_busy(profile);
+    if (busy && isfinite(waited)) {
+        out[n] = part, out[n].value = 100 * waited;
+        out[n++].name = "what the threads of a run waited for a processor";
+    }
+    if (tt_was_busy(NAN, recorded) && recorded != waited) {
+        out[n] = part, out[n].value = 100 * recorded;
+        out[n++].name = "what the threads of a run waited for a processor in its recorded steps";
+    }
+    if (busy && isfinite(load))
+        out[n++] = (struct tt_figure){.value = load, .about = about, .name = "the load per processor before a run"};
     return n;
 }
 

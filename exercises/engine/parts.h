@@ -314,7 +314,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out);
 /* What the report says of a busy machine: the part of their time that threads waited, in percent, and the load. Returns
  * how many of the two there are. */
-int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2]);
+int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[3]);
 
 /* class.c, shared.c */
 

@@ -152,7 +152,7 @@ void tt_exercise_sentences(struct tt_marked *m)
                                          .busy = m->marks[i].busy,
                                          .unit = tt_exercise_unit(e->questions[i].unit ? e->questions[i].unit : "")};
     }
-    for (int i = 0; i < e->run_count && n && n + 2 <= TT_FIGURES; i++)
+    for (int i = 0; i < e->run_count && n && n + 3 <= TT_FIGURES; i++)
         n += tt_exercise_busy_figures(m->runs[i].profile, &f[n]);
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];

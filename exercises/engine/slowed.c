@@ -75,22 +75,21 @@ double tt_exercise_slowed(const struct tt_json *profile)
     return tt_exercise_slowed_by(profile, &waited);
 }
 
-/* In the recorded steps; an old profile knows only of the others. */
-static double recorded_waited(const struct tt_json *profile)
+double tt_exercise_recorded_waited(const struct tt_json *profile)
 {
     return tt_json_number(tt_json_get(profile, "run"), "recorded_waited", tt_exercise_waited(profile));
 }
 
 bool tt_exercise_shares_busy(const struct tt_json *profile)
 {
-    return tt_was_busy(tt_exercise_load(profile), recorded_waited(profile));
+    return tt_was_busy(tt_exercise_load(profile), tt_exercise_recorded_waited(profile));
 }
 
 double tt_exercise_shares_slowed(const struct tt_json *profile)
 {
     struct tt_profile p;
     tt_status st = tt_profile_without_lists(profile, &p);
-    double load = tt_exercise_load(profile), waited = recorded_waited(profile);
+    double load = tt_exercise_load(profile), waited = tt_exercise_recorded_waited(profile);
     double slowed = st ? tt_slowed(load, waited, tt_exercise_threads(profile)) : tt_recorded_slowed(&p);
     tt_status_free(st); /* not a whole profile: what it waited is all that is known */
     tt_profile_free(&p);

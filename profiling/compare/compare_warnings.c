@@ -26,7 +26,7 @@ static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
     if (recorded[0] && !busy[0])
         tt_text_printf(&c->warnings,
                        "%s: its groups and operators are of disturbed steps: %s; their times may be %s too "
-                       "long, the step is not affected\n",
+                       "long; the step is of other ones\n",
                        r->label, recorded, tt_slowed_words(tt_recorded_slowed(&r->profile), 2, times));
     if (busy[0] && !(c->n == 2 && c->runs[1].in_turns))
         tt_text_printf(&c->warnings,

@@ -143,7 +143,7 @@ void tt_busy_remark(const struct tt_profile *p, char out[400])
         snprintf(out, 400,
                  "Shares, roof %%, bounds and the times of groups and operators are of disturbed steps: %s. "
                  "They may be off, the times by %s. Measure again when the machine is quiet%s. The step, tokens/s and "
-                 "MFU are of other steps and not affected.",
+                 "MFU are of other steps.",
                  recorded, off_by(p, times), help);
 }
 
@@ -212,7 +212,8 @@ void tt_phase_remark(const struct tt_profile *p, char out[400])
         n += snprintf(out + n, 400 - (size_t)n, ", so the kernels of %s seem to take longer than %s", longer,
                       count > 1 ? "these phases" : "it");
     if (slow)
-        n += snprintf(out + n, 400 - (size_t)n, "%s %s took longer than %s kernels, also by what lies between them",
+        n += snprintf(out + n, 400 - (size_t)n,
+                      "%s %s took longer than %s kernels, by what lies between them and what steps differ by",
                       count ? ", and" : ":", slower, slow > 1 ? "their" : "its");
     snprintf(out + n, 400 - (size_t)n, ".");
 }
@@ -278,6 +279,8 @@ const char *tt_recording_words(const struct tt_profile *p, char out[TT_RECORDING
     const char *why = less && outside   ? ": the host's work between steps is not in it"
                       : noise && busy   ? ": the machine was busy, and this is its noise"
                       : less && waits   ? ": in it no kernel waits for its launch"
+                      : noise && within && !less && tt_recorded_slowed(p) > 1
+                          ? ": no farther than the other steps lie apart, but shares are of these"
                       : noise && within ? ": within the noise"
                       : noise           ? unexplained(p, events, figures)
                                         : "";

@@ -58,9 +58,9 @@ static void recorded_steps_may_be_slowed_alone(void)
     CHECK(isinf(tt_recorded_slowed(&p)) && tt_profile_threads(&p) == 3, "ranks wait for each other");
     p.job.ranks = 0;
     p.run.waited = 0.024, p.run.recorded_waited = 0.01, p.launch.recorded_overhead = 0.544;
-    CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "%g", tt_recorded_slowed(&p));
+    CHECK(fabs(tt_recorded_slowed(&p) - 3.088) < 0.001, "%g", tt_recorded_slowed(&p));
     p.step.p95 = 200e-3;
-    CHECK(fabs(tt_recorded_slowed(&p) - 1.544) < 0.001, "more than a quarter: %g", tt_recorded_slowed(&p));
+    CHECK(fabs(tt_recorded_slowed(&p) - 3.088) < 0.001, "more than a quarter: %g", tt_recorded_slowed(&p));
     p.launch.recorded_overhead = 0.24;
     CHECK(tt_recorded_slowed(&p) == 1, "as far as the steps lie apart: %g", tt_recorded_slowed(&p));
     strcpy(p.run.backend, "cuda");
@@ -95,16 +95,16 @@ static void says_which_figures_are_disturbed(void)
     tt_busy_remark(&p, words);
     tt_headline(&p, line);
     CHECK(strstr(words, "are of disturbed steps: the recorded steps took 54 % more time than the others. They may be "
-                        "off, the times by up to 1.5 times, short ones more.") &&
+                        "off, the times by up to 3.1 times, short ones more.") &&
           strstr(words, "MFU are of other steps"), "%s", words);
     CHECK(strstr(line, "(shares of disturbed steps)."), "%s", line);
     tt_rows_remark(&p, words);
-    CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 1.5 times too long"), "%s", words);
+    CHECK(strstr(words, "disturbed steps: the recorded") && strstr(words, "up to 3.1 times too long"), "%s", words);
     CHECK(advises(&p, "when the machine is quiet", "took 54 % more time than the others, and shares"));
     CHECK(!advises(&p, "larger matrix products", ""), "61 %% may be 94");
     CHECK(advises(&p, "flash", "(of disturbed steps)") && !advises(&p, "", "(busy machine)"));
-    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 40;
-    CHECK(advises(&p, "larger matrix products", "40 % of their roof (of disturbed steps)"));
+    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 25;
+    CHECK(advises(&p, "larger matrix products", "25 % of their roof (of disturbed steps)"));
 
     p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.3;
     tt_busy_remark(&p, words);
@@ -136,8 +136,8 @@ static void says_that_any_factor_is_possible(void)
     p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.5;
     tt_busy_remark(&p, words);
     CHECK(strstr(words, "the times by any factor. Measure again when the machine is quiet; one thread waits for no "
-                        "other: export OMP_NUM_THREADS=1. The step, tokens/s and MFU are of other steps and not "
-                        "affected."), "%s", words);
+                        "other: export OMP_NUM_THREADS=1. The step, tokens/s and MFU are of other steps."),
+          "%s", words);
     tt_rows_remark(&p, words);
     CHECK(strstr(words, "by how much times are too long is not known") && !strstr(words, "inf"), "%s", words);
     p.run.waited = 0.5;
@@ -184,7 +184,7 @@ static void names_all_phases_that_seem_longer(void)
     CHECK(!strstr(words, "longer"), "%s", words);
     phases[1].device = 1.7, phases[1].kernels = 60;
     tt_phase_remark(&p, words);
-    CHECK(strstr(words, "of different steps: backward took longer than its kernels, also by what lies between them."),
+    CHECK(strstr(words, "of different steps: backward took longer than its kernels, by what lies between them and"),
           "%s", words);
     phases[0].device = 1.6;
     tt_phase_remark(&p, words);
