@@ -169,16 +169,71 @@ static bool is_other_way(const struct said *s, char says[160])
     return true;
 }
 
+/* The word before s; *begin is where it begins. */
+static struct tt_clause word_before(const char *sentence, const char *s)
+{
+    while (s > sentence && !isalnum((unsigned char)s[-1]) && s[-1] != '%') s--;
+    struct tt_clause word = {s, s};
+    while (word.begin > sentence && (isalnum((unsigned char)word.begin[-1]) || strchr("_%", word.begin[-1])))
+        word.begin--;
+    return word;
+}
+
+static struct tt_clause word_behind(const char *s)
+{
+    struct tt_clause word = {s + strspn(s, " "), s + strspn(s, " ")};
+    while (isalpha((unsigned char)*word.end)) word.end++;
+    return word;
+}
+
+/* It is said of that, "fused moves", "% of the long fused step", and not in comparison with it, "as fused". */
+static bool is_spoken_of(const char *sentence, const char *s)
+{
+    struct tt_clause word = word_before(sentence, s);
+    while (has(&word, "the|a|that|step|steps|run|long|short|version|time|one"))
+        word = word_before(sentence, word.begin);
+    if (has(&word, "of")) {
+        word = word_before(sentence, word.begin);
+        return word.end > word.begin && word.end[-1] == '%';
+    }
+    return !has(&word, "as|than|over|to|against|vs|versus|with|from|beside");
+}
+
+/* The sentence speaks of that run where no grammar of ours sees it: "the fused version", "the long fused step". */
+static bool speaks_of(const char *sentence, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = sentence; n && (s = strcasestr(s, name)) != NULL; s += n) {
+        bool begins = s == sentence || !(isalnum((unsigned char)s[-1]) || s[-1] == '_');
+        struct tt_clause next = word_behind(s + n);
+        if (has(&next, "version|step|run")) next = word_behind(next.end);
+        bool verb = has(&next, "takes|took|is|was|needs|needed|moves|moved|has|had|does|did|reaches|runs");
+        if (!begins || isalnum((unsigned char)s[n]) || s[n] == '_') continue;
+        if (verb || is_spoken_of(sentence, s)) return true;
+    }
+    return false;
+}
+
+/* Of which run it says the change is open. */
+static bool is_open(const char *sentence, const struct said *s)
+{
+    char part[64];
+    if (has(&s->own, "which") || speaks_of(sentence, "unfused")) return true;
+    if (!s->f->than) return false;
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(s->f->than, "_"), s->f->than);
+    return speaks_of(sentence, s->f->than) || (s->f->brief && speaks_of(sentence, part));
+}
+
 bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f, char says[160])
 {
     struct said s = {.number = number, .f = f, .own = tt_exercise_clause(sentence, number)};
     char word[24];
     bool open;
     if (f->change == TT_CHANGE_NONE) return false;
-    s.way = way_of(sentence, &s);
     enum tt_mention base = f->than ? tt_exercise_names_run(&s.own, f->than, f->brief) : TT_MENTION_NONE;
+    s.way = base == TT_MENTION_SUBJECT ? s.own : way_of(sentence, &s);
     if (f->than && s.way.begin != s.own.begin && !base) base = tt_exercise_names_run(&s.way, f->than, f->brief);
-    if (base == TT_MENTION_BESIDE) return false; /* of which run it speaks is open */
+    if (base == TT_MENTION_BESIDE || (!base && is_open(sentence, &s))) return false;
     s.other = base == TT_MENTION_SUBJECT;
     s.negated = is_negated(&s, &open);
     if (open) return false;

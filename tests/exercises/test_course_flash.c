@@ -44,6 +44,8 @@ static void sentences_say_it_of_their_run(struct tt_exercise *e, struct tt_formu
         {"5585 ms (fused) a step", NULL, "the step of flash_long, and the sentence says it of fused"},
         {"fused: 5585 ms is the step", NULL, "the step of flash_long, and the sentence says it of fused"},
         {"It launches 733 kernels", NULL, "the tokens a second of flash_long, and"},
+        {"The fused version takes 1.79 times as long as the flash version", "how many times", NULL},
+        {"The step of the long fused version took 1.79 times as long", "how many times", NULL},
         {"It is 15.7 here", NULL, "name what the figure is of"}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         bool right = ask(e, r, 4, "recompute", figures[i].sentence, &m) == TT_MARK_RIGHT;

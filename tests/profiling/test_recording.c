@@ -103,8 +103,8 @@ static void says_which_figures_are_disturbed(void)
     CHECK(advises(&p, "when the machine is quiet", "took 54 % more time than the others, and shares"));
     CHECK(!advises(&p, "larger matrix products", ""), "61 %% may be 94");
     CHECK(advises(&p, "flash", "(of disturbed steps)") && !advises(&p, "", "(busy machine)"));
-    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 25;
-    CHECK(advises(&p, "larger matrix products", "25 % of their roof (of disturbed steps)"));
+    for (int i = 0; i < p.operators_count; i++) p.operators[i].roof_percent = 15;
+    CHECK(advises(&p, "larger matrix products", "15 % of their roof (of disturbed steps)"));
 
     p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 0.3;
     tt_busy_remark(&p, words);
