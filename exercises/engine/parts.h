@@ -312,8 +312,8 @@ void tt_sheet_free(struct tt_sheet *sheet);
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 /* noise_ranks.c: the lines of runs of several ranks. */
 void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out);
-/* What the report says of a busy machine: the part of their time that threads waited, in percent, and the load. Returns
- * how many of the two there are. */
+/* What the report says of a busy machine: the part of their time that threads waited, in percent, also in the recorded
+ * steps, and the load. Returns how many of the three there are. */
 int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[3]);
 
 /* class.c, shared.c */
