@@ -149,7 +149,8 @@ static void release(struct product *p)
 }
 
 /* The first product chooses its algorithm. The threads that OpenBLAS starts with a program spin before they sleep, for
- * 0.03 s of a core: a CPU multiplies until then, or two threads of ours would wait for them 5 to 21 % of the time. */
+ * 0.07 and 0.09 s of a core in two runs: a CPU multiplies until then, or two threads of ours would wait for them 5 to
+ * 21 % of the time. */
 static tt_status warm_up(struct product *p, double seconds)
 {
     double began = tt_seconds();
