@@ -93,7 +93,7 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
         for (int i = 0; i < TT_CURVE_FIGURES; i++)
             if (isfinite(pairs[i].here) && isfinite(pairs[i].there))
                 out[n++] = (struct tt_figure){.value = pairs[i].here, .other = pairs[i].there, .unlike = unlike,
-                                              .name = pairs[i].name, .loss = true,
+                                              .name = pairs[i].name,
                                               .unit = i == PERCENT ? tt_exercise_unit("%") : NULL};
     }
     tt_status_free(st); /* without both curves there are no figures of them */

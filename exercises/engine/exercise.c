@@ -155,17 +155,13 @@ static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise 
         if (!strcmp(e->questions[i].id, y->text)) q->names = e->questions[i].names;
     if (!q->names) TT_TRY(part_of(map, "names", TT_YAML_LIST, &q->names));
     for (y = q->names ? q->names->first : NULL; y; y = y->next) {
-        const struct tt_yaml *with;
         if (y->kind != TT_YAML_MAP) continue;
         const char *key = tt_yaml_get(y, "table") ? "table" : tt_yaml_get(y, "curve") ? "curve" : "is";
-        TT_TRY(ONLY(y, "is", "with", "about", "noun", "change", "table", "curve", "beside", "of"));
+        TT_TRY(ONLY(y, "is", "words", "table", "curve", "beside", "of"));
         TT_TRY(text_of(y, key, true, &text));
         TT_TRY(text_of(y, "beside", !strcmp(key, "curve"), &text));
-        TT_TRY(text_of(y, "about", false, &text));
-        TT_TRY(text_of(y, "noun", false, &text));
-        TT_TRY(text_of(y, "change", false, &text));
+        TT_TRY(text_of(y, "words", false, &text));
         TT_TRY(text_of(y, "of", !strcmp(key, "curve"), &text));
-        TT_TRY(part_of(y, "with", TT_YAML_LIST, &with));
     }
     return TT_OK;
 }

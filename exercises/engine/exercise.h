@@ -71,8 +71,7 @@ struct tt_mark {
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
     bool likely;     /* the reason is what the number looks like, and a number may look like that by chance */
     bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
-    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply. A
-                        sentence: it says a figure of another run, row or direction */
+    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 

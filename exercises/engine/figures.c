@@ -15,7 +15,6 @@ struct figures {
     const struct tt_question *q;
     struct tt_figure f[TT_FIGURES];
     struct tt_formula_value v[NAMES]; /* the words lie there */
-    double rivals[NAMES][TT_EXERCISE_RUNS];
     int n, values;
     char stale[300]; /* which curve is of another fault than its run, and what to do; "": none is */
 };
@@ -41,33 +40,18 @@ static tt_status of_other(const struct tt_question *q, const char *formula, cons
     return st;
 }
 
-/* What a formula of one run gives of the others. */
-static void find_rivals(const struct tt_question *q, const char *formula, const struct tt_formula_scope *scope,
-                        unsigned reads, double out[TT_EXERCISE_RUNS])
-{
-    for (int i = 0; i < TT_EXERCISE_RUNS; i++) out[i] = NAN;
-    for (int i = 0; i < scope->count && !tt_formula_several(reads); i++)
-        for (int j = 0; reads >> i & 1 && j < scope->count && j < TT_EXERCISE_RUNS; j++) {
-            bool unlike = q->unlike && !strcmp(scope->runs[j].name, q->unlike); /* held against the figure anyway */
-            if (i != j && !unlike && scope->runs[j].profile) out[j] = tt_formula_instead(formula, scope, i, j);
-        }
-}
-
-/* A column of a table: every figure of it, beside that of the same row of the other run. `named`: the name of the row
- * has to stand beside it. */
+/* A column of a table: every figure of it, beside that of the same row of the other run. */
 static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
-                       const struct tt_figure *like, bool named)
+                       const struct tt_figure *like)
 {
     int beside = other->kind == TT_FORMULA_ROWS ? other->count : 0;
     for (int i = 0; i < v->count; i++) {
-        double x = tt_formula_cell_number(&v->cells[i]);
-        double y = i < beside ? tt_formula_cell_number(&other->cells[i]) : NAN;
-        if (!isfinite(x)) continue;
         struct tt_figure f = *like;
-        f.value = x, f.printed = true, f.other = isfinite(y) ? y : 0;
+        f.column = true;
+        f.value = tt_formula_cell_number(&v->cells[i]);
+        f.other = i < beside ? tt_formula_cell_number(&other->cells[i]) : NAN;
         snprintf(f.row, sizeof f.row, "%s", tt_formula_row_name(v->cells[i].row));
-        if (named) f.about = tt_formula_row_name(v->cells[i].row);
-        add(all, f);
+        if (isfinite(f.value)) add(all, f);
     }
 }
 
@@ -83,111 +67,46 @@ static const struct tt_unit *without_unit(const char *text, char *formula, size_
     return unit;
 }
 
-/* "times faster than fused": a quotient, which way it goes, and from which run. */
-static void read_change(const char *text, struct tt_figure *f)
-{
-    static const char *const ways[] = {[TT_CHANGE_MORE] = "more", [TT_CHANGE_FEWER] = "fewer",
-                                       [TT_CHANGE_LONGER] = "longer", [TT_CHANGE_FASTER] = "faster"};
-    const char *than = text ? strstr(text, " than ") : NULL;
-    for (int i = TT_CHANGE_MORE; text && i <= TT_CHANGE_FASTER; i++)
-        if (strstr(text, ways[i])) f->change = (enum tt_change)i;
-    f->times = text && !strncmp(text, "times ", 6);
-    f->than = than ? than + 6 : NULL;
-}
-
-/* The interval of the two runs that it is of holds 1. */
-static bool is_open(const struct tt_figure *f, const struct tt_formula_scope *scope)
-{
-    const struct tt_json *of[2] = {NULL, NULL};
-    int n = 0;
-    double low, high;
-    if (f->change != TT_CHANGE_LONGER && f->change != TT_CHANGE_FASTER) return false;
-    for (int i = 0; i < scope->count; i++) {
-        if (!(f->runs >> i & 1)) continue;
-        if (n < 2) of[n] = scope->runs[i].profile;
-        n++;
-    }
-    return n == 2 && of[0] && of[1] && tt_exercise_range(of[0], of[1], &low, &high) && low <= 1 && high >= 1;
-}
-
 static const char *text_of(const struct tt_yaml *y, const char *key)
 {
     const struct tt_yaml *found = y->kind == TT_YAML_MAP ? tt_yaml_get(y, key) : NULL;
     return found ? found->text : NULL;
 }
 
-/* "groups[rms_norm].share": the one row that a formula is of, "" where it is of several or none. */
-static void row_of(const char *formula, char out[48])
-{
-    char row[48];
-    out[0] = 0;
-    for (const char *s = formula; (s = strstr(s, "groups[")); s += 7) {
-        if (sscanf(s, "groups[%47[a-z_]]", row) != 1 || (out[0] && strcmp(out, row))) {
-            out[0] = 0;
-            return;
-        }
-        snprintf(out, 48, "%s", row);
-    }
-}
-
-/* One row of names: a formula, or with the words that a bare digit needs beside it. */
+/* One row of names: a formula, or with other words for what it is. */
 static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
 {
-    const char *about = text_of(y, "about"), *noun = text_of(y, "noun");
     const struct tt_yaml *is = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "is") : y;
     if (!is || !is->text) return tt_fail(TT_USAGE, "line %d: a formula is missing here", y->line);
     if (all->values == NAMES) return tt_fail(TT_USAGE, "line %d: more than %d formulas", y->line, NAMES);
-    struct tt_formula_value *v = &all->v[all->values++];
+    struct tt_formula_value *v = &all->v[all->values++], other;
     char formula[1200];
-    struct tt_figure f = {.unlike = all->q->unlike, .about = about, .noun = noun};
+    struct tt_figure f = {.unlike = all->q->unlike, .words = text_of(y, "words")};
     f.unit = without_unit(is->text, formula, sizeof formula, &f.name);
-    f.with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL;
-    read_change(text_of(y, "change"), &f);
-    row_of(formula, f.row);
-    f.runs = tt_exercise_named_runs(f.name, scope);
-    f.open = is_open(&f, scope);
     scope->busy = false, scope->reads = 0;
     TT_TRY(tt_formula(formula, scope, v));
-    unsigned reads = scope->reads;
     f.busy = scope->busy;
-    if (v->kind == TT_FORMULA_WORD && v->word[0])
-        add(all, (struct tt_figure){.word = v->word, .with = f.with, .name = f.name});
+    if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
-    struct tt_formula_value other;
-    tt_status st = of_other(all->q, formula, scope, reads, &other);
-    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f, about && !strcmp(about, "row"));
-    f.quotient = f.times || (strchr(formula, '/') && tt_formula_several(reads));
-    if (v->kind == TT_FORMULA_NUMBER) {
-        f.rivals = all->rivals[all->values - 1];
-        find_rivals(all->q, formula, scope, reads, all->rivals[all->values - 1]);
-    }
-    f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : 0;
+    tt_status st = of_other(all->q, formula, scope, scope->reads, &other);
+    f.value = v->number, f.other = other.kind == TT_FORMULA_NUMBER ? other.number : NAN;
+    if (!st && v->kind == TT_FORMULA_ROWS) add_column(all, v, &other, &f);
     if (!st && v->kind == TT_FORMULA_NUMBER) add(all, f);
     tt_formula_free(&other);
     return st;
 }
 
 /* How many tensors agree, and how many do not; of a run that computes the same, all do. */
-static bool add_agreeing(struct figures *all, const char *line, const struct tt_yaml *with)
+static bool add_agreeing(struct figures *all, const char *line)
 {
     double here, most;
-    if (!with || sscanf(line, "against %*[^,\n], %lf of %lf tensors within", &here, &most) != 2) return false;
-    add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most, .with = with,
+    if (sscanf(line, "against %*[^,\n], %lf of %lf tensors within", &here, &most) != 2) return false;
+    add(all, (struct tt_figure){.value = here, .unlike = all->q->unlike, .other = most,
                                 .name = "the tensors that agree in the table of layers"});
     if (most > here)
-        add(all, (struct tt_figure){.value = most - here, .unlike = all->q->unlike, .noun = "tensor|tensors",
-                                    .about = "differ|differs|differed|disagree|disagrees|apart",
+        add(all, (struct tt_figure){.value = most - here, .unlike = all->q->unlike, .words = "differ apart disagree",
                                     .name = "the tensors that do not agree in the table of layers"});
     return true;
-}
-
-/* The bit of the run whose name the text begins with; 0: there is none. */
-static unsigned bit_of(const struct tt_formula_scope *scope, const char *text)
-{
-    for (int i = 0; i < scope->count; i++)
-        if (!strncmp(scope->runs[i].name, text, strcspn(text, "/")) && !scope->runs[i].name[strcspn(text, "/")])
-            return 1u << i;
-    return 0;
 }
 
 /* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
@@ -202,11 +121,10 @@ static void add_table(struct figures *all, const struct tt_yaml *y, const struct
     for (char *at = text; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         double apart, most;
         char layer[16], tensor[64];
-        if (add_agreeing(all, at, tt_yaml_get(y, "with"))) continue;
+        if (add_agreeing(all, at)) continue;
         if (sscanf(at, "%15s %*f %lf %63[^,\n], %lf", layer, &apart, tensor, &most) != 4) continue;
         bool rest = !strcmp(layer, "rest"); /* whose tensors have names of their own */
-        struct tt_figure f = {.unlike = all->q->unlike, .noun = text_of(y, "noun"), .quotient = true,
-                              .runs = bit_of(scope, tt_yaml_get(y, "table")->text)}; /* so many times the norm */
+        struct tt_figure f = {.unlike = all->q->unlike, .words = text_of(y, "words")};
         snprintf(f.row, sizeof f.row, "%s %s", rest ? "the" : "layer", layer);
         f.value = apart, f.name = "how far the gradient of {row} is off, as a part of its norm";
         if (apart > 1e-3) add(all, f);
@@ -257,7 +175,7 @@ static void add_curve(struct figures *all, const struct tt_yaml *y, const struct
     if (all->q->unlike && is_stale(all, beside, all->q->unlike, scope)) return;
     int n = scope->folder ? tt_exercise_curve_figures(scope->folder, run, beside, all->q->unlike, f) : 0;
     for (int i = 0; i < n; i++) {
-        f[i].noun = text_of(y, "noun"), f[i].runs = bit_of(scope, tt_yaml_get(y, "of")->text);
+        f[i].words = text_of(y, "words");
         snprintf(f[i].row, sizeof f[i].row, "%s", run);
         add(all, f[i]);
     }
@@ -268,21 +186,6 @@ static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
 {
     for (int i = 0; !all->q->unlike && i < scope->count && all->n + 3 <= TT_FIGURES; i++)
         all->n += tt_exercise_busy_figures(scope->runs[i].profile, &all->f[all->n]);
-}
-
-/* Where all figures are of flash_long and none of flash, that is what "flash" means. */
-static void find_brief(struct figures *all, const struct tt_formula_scope *scope)
-{
-    unsigned runs = 0;
-    bool brief = true;
-    for (int i = 0; i < all->n; i++) runs |= all->f[i].runs;
-    for (int i = 0; i < scope->count; i++)
-        for (int j = 0; j < scope->count; j++) {
-            size_t n = strlen(scope->runs[j].name);
-            bool begins = !strncmp(scope->runs[i].name, scope->runs[j].name, n) && scope->runs[i].name[n] == '_';
-            if (begins && (runs >> i & 1) && (runs >> j & 1)) brief = false;
-        }
-    for (int i = 0; i < all->n; i++) all->f[i].brief = brief;
 }
 
 tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -301,7 +204,6 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
         else
             st = add_formula(all, y, scope);
     }
-    find_brief(all, scope);
     if (all->n) add_busy(all, scope);
     if (!st) tt_exercise_sentence(m, all->f, all->n, scope);
     if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);

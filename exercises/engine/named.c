@@ -1,4 +1,5 @@
-/* Which figure a sentence names, and how well: by its number or word, and by what stands beside it. */
+/* Which figures of the runs a sentence holds, by its numbers as they are written and by its words. What it says of them
+ * is for people to judge. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,278 +9,182 @@
 
 #include "exercises/engine/parts.h"
 
-/* A single digit stands in many a sentence that names no figure. */
-bool tt_exercise_is_bare(const char *given) { return isdigit((unsigned char)given[0]) && !given[1]; }
+static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static bool is_bare_number(const struct tt_quoted *q) { return tt_exercise_is_bare(q->given) && !q->unit; }
-
-static bool is_bare_figure(const struct tt_figure *f)
+/* Two words of n and m letters are one, also where either is a plural. */
+static bool is_same(const char *a, size_t n, const char *b, size_t m)
 {
-    char written[40];
-    snprintf(written, sizeof written, "%.6g", fabs(f->value));
-    return !f->word && tt_exercise_is_bare(written);
+    if (n > 3 && tolower((unsigned char)a[n - 1]) == 's') n--;
+    if (m > 3 && tolower((unsigned char)b[m - 1]) == 's') m--;
+    return n == m && !strncasecmp(a, b, n);
 }
 
-/* The word stands there, not as a part of another one. */
-static bool has_word(const char *sentence, const char *word)
+static bool has_word(const char *sentence, const char *word, size_t length)
 {
-    size_t n = strlen(word);
+    for (size_t n; *sentence; sentence += n + (sentence[n] != 0)) {
+        for (n = 0; in_word(sentence[n]);) n++;
+        if (n && is_same(sentence, n, word, length)) return true;
+    }
+    return false;
+}
+
+/* The text stands there as it is, not as a part of a longer word: "layer 3", "w1.weight". */
+static bool has_text(const char *sentence, const char *text)
+{
+    size_t n = strlen(text);
     for (const char *s = sentence; n && *s; s++) {
-        bool begins = s == sentence || !isalnum((unsigned char)s[-1]);
-        if (begins && !strncasecmp(s, word, n) && !isalnum((unsigned char)s[n])) return true;
+        bool begins = s == sentence || !in_word(s[-1]);
+        if (begins && !strncasecmp(s, text, n) && !in_word(s[n])) return true;
     }
     return false;
 }
 
-/* "wait|waits": one of the words stands there. */
-static bool has_one_of(const char *sentence, const char *words)
+static bool is_run(const struct tt_formula_scope *scope, const char *word, size_t n)
 {
-    char word[64];
-    for (size_t n; *words; words += n + (words[n] == '|')) {
-        n = strcspn(words, "|");
-        snprintf(word, sizeof word, "%.*s", (int)n, words);
-        if (has_word(sentence, word)) return true;
-    }
+    for (int i = 0; scope && i < scope->count; i++)
+        if (is_same(scope->runs[i].name, strlen(scope->runs[i].name), word, n)) return true;
     return false;
 }
 
-static bool has_all_of(const char *sentence, const struct tt_yaml *with)
+/* How many words of the text stand in the sentence; names of runs and short ones say nothing of what a figure is. */
+static int words_of(const char *sentence, const char *text, const struct tt_formula_scope *scope)
 {
-    for (const struct tt_yaml *y = with->first; y; y = y->next)
-        if (y->text && !has_one_of(sentence, y->text)) return false;
-    return true;
-}
-
-/* "37 tests": what stands there is counted, and it is not what the figure counts. */
-static bool counts_another(const struct tt_figure *f, const char *behind)
-{
-    static const char *const no_nouns = "is|was|has|does|as|vs|versus|its|this|less|plus|times|across|always|thus";
-    char word[40];
-    size_t n;
-    behind += strspn(behind, " ");
-    for (n = 0; isalpha((unsigned char)behind[n]) && n + 1 < sizeof word; n++) word[n] = behind[n];
-    word[n] = 0;
-    if (n < 2 || word[n - 1] != 's' || has_one_of(word, no_nouns)) return false;
-    for (const struct tt_yaml *y = f->with->first; y; y = y->next)
-        if (y->text && has_one_of(word, y->text)) return false;
-    return true;
-}
-
-/* "two more waits", "2 waits more", "two times more often": how two runs differ, which is no count of one of them. */
-static bool is_compared(const struct tt_figure *f, const char *behind)
-{
-    if (!f->with || f->change != TT_CHANGE_NONE || !tt_exercise_is_count(f)) return false;
-    for (int i = 0; i < 2; i++) {
-        char word[24];
-        behind += strspn(behind, " ");
-        size_t n = strcspn(behind, " ,.;:");
-        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, behind);
-        if (has_one_of(word, "more|fewer|less|extra|additional|further")) return true;
-        behind += n;
+    static const char *const empty[] = {"the", "that", "what", "those", "how", "many", "over", "minus", "its", "and"};
+    int found = 0;
+    for (size_t n; text && *text; text += n + (text[n] != 0)) {
+        for (n = 0; isalnum((unsigned char)text[n]);) n++;
+        bool tells = n > 2 && !is_run(scope, text, n);
+        for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+            tells &= !is_same(text, n, empty[i], strlen(empty[i]));
+        found += tells && has_word(sentence, text, n);
     }
-    return false;
+    return found;
 }
 
-/* A small count, which is that of many things: it needs its noun. */
-static bool is_small_count(const struct tt_figure *f)
+static int described(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
-    return f->with && tt_exercise_is_count(f) && fabs(f->value) < 100;
+    return words_of(sentence, f->name ? f->name : f->from, scope) + words_of(sentence, f->words, NULL) +
+           2 * has_text(sentence, f->row) + words_of(sentence, f->row, NULL) +
+           (f->from && has_text(sentence, f->from));
 }
 
-/* The other run has another figure, also as people quote it. */
-static bool tells(const struct tt_figure *f)
+/* "softmax" stands for attention_softmax. */
+static bool has_row(const char *sentence, const struct tt_figure *f)
 {
-    return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
+    return has_text(sentence, f->row) || words_of(sentence, f->row, NULL);
 }
 
-/* Not the figure of something else by chance. */
-static bool is_precise(const struct tt_quoted *q)
+/* The runs that the name of the figure and the sentence both name. */
+static int runs_of(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
-    return tt_exercise_digits(q->given) > (strchr(q->given, '.') ? 1 : 2);
+    int found = 0;
+    for (int i = 0; scope && f->name && i < scope->count; i++)
+        found += has_text(f->name, scope->runs[i].name) && has_text(sentence, scope->runs[i].name);
+    return found;
 }
 
-/* The first of its words is what a count is of. */
-static bool is_counted(const char *sentence, const struct tt_figure *f)
+/* "1.3 times", "1.3x", "1.3-fold": it says what it is as a unit would. */
+static bool is_times(const struct tt_quoted *q)
 {
-    const struct tt_yaml *y = f->with ? f->with->first : NULL;
-    return !y || !y->text || has_one_of(sentence, y->text);
-}
-
-static enum tt_fit fit_of(const struct tt_sentence *s, const struct tt_figure *f, const struct tt_quoted *q, double x,
-                       enum tt_nouns noun, struct tt_named *h)
-{
-    if (s->anyway && noun != TT_NOUN_OTHER) return TT_FIT_NAMED;
-    if (noun != TT_NOUN_OWN) return is_precise(q) && !s->anyway ? TT_FIT_UNNAMED : TT_FIT_NONE;
-    const char *other = tt_exercise_other_run(s->sentence, q, x, f, s->scope);
-    if (!other) other = tt_exercise_other_row(s->sentence, q, f, s->f, s->n);
-    if (other) snprintf(h->against, sizeof h->against, "%s", other);
-    if (other) return TT_FIT_OF_ANOTHER;
-    return tt_exercise_turned(s->sentence, q, f, h->against) ? TT_FIT_TURNED : TT_FIT_NAMED;
-}
-
-/* How much of what the figure is stands in the sentence. */
-static int words_of(const char *sentence, const struct tt_figure *f)
-{
-    return 2 * (f->row[0] && has_word(sentence, f->row)) +
-           ((f->noun && has_one_of(sentence, f->noun)) || (f->with && has_all_of(sentence, f->with)) ||
-            (f->about && has_one_of(sentence, f->about)));
-}
-
-/* Words of the figure's name that stand in the sentence, which decide between figures that are equal. */
-static int described_by(const char *sentence, const char *name)
-{
-    char word[32];
-    int n = 0;
-    for (const char *s = name; s && *s; s++) {
-        size_t length = 0;
-        while (isalpha((unsigned char)s[length])) length++;
-        if (length > 3 && length < sizeof word) {
-            snprintf(word, sizeof word, "%.*s", (int)length, s);
-            n += has_word(sentence, word);
-        }
-        s += length ? length - 1 : 0;
+    static const char *const words[] = {"times", "x", "fold"};
+    const char *behind = q->end + strspn(q->end, " -");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (!strncasecmp(behind, words[i], n) && !in_word(behind[n])) return true;
     }
-    return n;
+    return !strncmp(behind, "\xc3\x97", 2);
 }
 
-/* "1.6 times as long" of what is 1.6 times as fast, where another figure that says no change is as near by chance, and
- * no word of the sentence says what that is. */
-static bool contradicts(const struct tt_named *turned, const struct tt_named *named)
+/* How the number, which is x in the unit of the value, writes it: rounded; with three digits or more also cut off. */
+enum written { NOT, CUT_OFF, ROUNDED };
+
+static enum written written_as(const struct tt_quoted *q, double x, double value)
 {
-    const struct tt_figure *f = named->f;
-    bool number = !f->word && (!f->unit || tt_exercise_part(f->unit) > 0);
-    return turned->fit == TT_FIT_TURNED && named->fit == TT_FIT_NAMED && number && f->change == TT_CHANGE_NONE &&
-           !named->words;
+    double scale = q->number != 0 && x != 0 ? q->number / x : 1, cut = value * scale - q->number;
+    const char *point = strchr(q->given, '.');
+    int digits = tt_exercise_digits(q->given), decimals = point ? (int)strspn(point + 1, "0123456789") : 0;
+    if (x == value) return ROUNDED;
+    if (digits < 2 && !point) return NOT; /* a single digit stands in many a sentence */
+    if (tt_exercise_rounded(q->given, q->number, value * scale)) return ROUNDED;
+    return digits > 2 && cut > 0 && cut < pow(10, -decimals) ? CUT_OFF : NOT;
 }
 
-/* To its three digits the figure of another row or run than the sentence names, and only near to that one's. */
-static bool is_anothers(const struct tt_named *other, const struct tt_named *named)
+static enum written writes(const struct tt_quoted *q, const struct tt_figure *f, double value, double *x)
 {
-    return other->fit == TT_FIT_OF_ANOTHER && named->fit == TT_FIT_NAMED && other->off == 0 && named->off > 0 &&
-           tt_exercise_digits(other->given) > 2 && !strcmp(other->given, named->given);
-}
-
-static bool excludes(const struct tt_named *h, const struct tt_named *named)
-{
-    return h->f && named->f && (contradicts(h, named) || is_anothers(h, named));
-}
-
-/* Of two that are alike otherwise, the one that the number is nearer to; rows of tables are near by chance, unless the
- * sentence names the row and the number has all of its digits. */
-static bool is_nearer(const struct tt_named *h, const struct tt_named *best)
-{
-    bool is_row = h->words > 1 && h->off == 0 && best->off > 0 && tt_exercise_digits(h->given) > 2;
-    bool alike = h->f->unit == best->f->unit && (is_row || h->f->printed == best->f->printed);
-    if (!alike || h->off > best->off) return false;
-    if (h->off == 0 && best->off == 0 && h->described != best->described) return h->described > best->described;
-    return h->off < best->off - 1e-9 || h->apart < best->apart - 1e-9;
-}
-
-static void keep_best(struct tt_named *best, const struct tt_named *h)
-{
-    if (excludes(best, h)) return;
-    bool better = h->fit > best->fit || (h->fit == best->fit && h->words > best->words) ||
-                  (best->f && h->fit == best->fit && h->words == best->words && is_nearer(h, best));
-    if (better || excludes(h, best)) *best = *h;
-}
-
-/* The number, which is x in the unit of the figure, as that figure. */
-static void try_number(const struct tt_sentence *s, const struct tt_figure *f, const struct tt_quoted *q, double x,
-                       bool bare, struct tt_named *best)
-{
-    enum tt_nouns noun;
-    struct tt_named h = {.f = f, .words = words_of(s->sentence, f), .described = described_by(s->sentence, f->name)};
-    if (!tt_exercise_is_figure(q, x, f, s->sentence, s->f, s->n, s->anyway, &noun)) return;
-    if (f->printed && tt_exercise_digits(q->given) < 2 && !has_word(s->sentence, f->row)) return;
-    if (is_small_count(f) && !strchr(q->given, '.') && (!bare || counts_another(f, q->end))) return;
-    if (is_compared(f, q->end)) return;
-    snprintf(h.given, sizeof h.given, "%s", q->given);
-    h.apart = fabs(fabs(x / f->value) - 1);
-    h.is = x != 0 ? q->number * f->value / fabs(x) : f->value;
-    h.off = tt_exercise_is_rounded(q, x, fabs(f->value)) ? 0 : h.apart;
-    if (!is_counted(s->sentence, f) && noun == TT_NOUN_OWN) noun = TT_NOUN_NONE;
-    h.fit = fit_of(s, f, q, x, noun, &h);
-    keep_best(best, &h);
-}
-
-/* The numbers that are this figure in some unit. */
-static void find_numbers(const struct tt_sentence *s, const struct tt_figure *f, bool bare, struct tt_named *best)
-{
-    struct tt_quoted q;
     double as[2];
-    for (const char *at = s->sentence; tt_exercise_quoted(s->sentence, &at, &q);) {
-        if ((s->only && s->only != q.begin) || (!bare && is_bare_number(&q))) continue;
-        for (int i = 0, k = tt_exercise_quoted_as(&q, f->unit, as); i < k; i++) try_number(s, f, &q, as[i], bare, best);
+    for (int i = 0, n = tt_exercise_quoted_as(q, f->unit, as); i < n; i++) {
+        enum written written = isfinite(value) ? written_as(q, as[i], fabs(value)) : NOT;
+        if (!written) continue;
+        *x = as[i];
+        return written;
     }
+    return NOT;
 }
 
-/* "one more wait", "waits twice": a count in letters. */
-static bool has_count(const char *sentence, const struct tt_figure *f, struct tt_quoted *out)
+/* How much of what the figure is stands in the sentence; what is rounded goes before what is cut off. */
+static int fit_of(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope,
+                  enum written written, int words)
 {
-    static const char *const counts[] = {"", "one|once|single", "two|twice", "three", "four"};
-    double x = fabs(f->value);
-    if (x != trunc(x) || x >= sizeof counts / sizeof *counts) return false;
-    for (const char *s = sentence; *s; s++) {
-        size_t n = strcspn(s, " ,.;:");
-        char word[24];
-        if ((s != sentence && s[-1] != ' ') || !n || n >= sizeof word) continue;
-        snprintf(word, sizeof word, "%.*s", (int)n, s);
-        *out = (struct tt_quoted){.begin = s, .end = s + n, .number = x};
-        if (has_one_of(word, counts[(int)x])) return true;
-    }
-    return false;
+    return (written == ROUNDED ? 1000 : 0) + 2 * words + runs_of(sentence, f, scope);
 }
 
-static void find_figure(const struct tt_sentence *s, const struct tt_figure *f, bool bare, struct tt_named *best)
+/* By chance one of a column is near most numbers. */
+static bool is_chance(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f)
 {
-    struct tt_named h = {.fit = TT_FIT_NAMED, .f = f, .words = words_of(s->sentence, f)};
-    if (!s->anyway && !tells(f)) return;
-    if (f->about && !has_one_of(s->sentence, f->about)) return;
-    if (f->with) bare = has_all_of(s->sentence, f->with);
-    snprintf(h.given, sizeof h.given, "%s", f->word ? f->word : "");
-    if (f->word && !s->only && has_word(s->sentence, f->word) && (!f->with || bare)) keep_best(best, &h);
-    if (f->word) return;
-    find_numbers(s, f, bare, best);
-    struct tt_quoted count;
-    if (s->only || !f->with || !bare || !has_count(s->sentence, f, &count) || is_compared(f, count.end)) return;
-    snprintf(h.given, sizeof h.given, "%.6g", fabs(f->value));
-    h.is = f->value;
-    h.fit = fit_of(s, f, &count, count.number, TT_NOUN_OWN, &h);
-    keep_best(best, &h);
+    return f->column && tt_exercise_digits(q->given) < 3 && !has_row(sentence, f);
 }
 
-static struct tt_named find_best(const struct tt_sentence *s)
+/* By its unit or by a word the sentence says what the number is of. */
+static bool is_told(const struct tt_quoted *q, const struct tt_figure *f, int words)
 {
-    struct tt_named best = {0};
-    bool bare = true; /* a bare digit counts only where the run has no other figures */
-    for (int i = 0; i < s->n; i++) bare &= s->f[i].with || s->f[i].about || is_bare_figure(&s->f[i]);
-    for (int i = 0; i < s->n; i++) find_figure(s, &s->f[i], bare, &best);
-    return best;
+    bool nameless = !f->name && !f->from;
+    bool times = (f->name && has_text(f->name, "times")) || (f->words && has_text(f->words, "times"));
+    return q->unit || words || nameless || (times && is_times(q));
 }
 
-/* A right figure excuses no other one that is said of another run or row, or turned round. */
-struct tt_named tt_exercise_find_named(const struct tt_sentence *s)
+/* The figure that the number is: of several the one whose words the sentence has most of, and then the nearest. */
+static void try_number(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, int n,
+                       const struct tt_formula_scope *scope, struct tt_held *out)
 {
-    struct tt_named best = find_best(s);
-    struct tt_sentence one = *s;
-    struct tt_quoted q;
-    for (const char *at = s->sentence; best.fit == TT_FIT_NAMED && tt_exercise_quoted(s->sentence, &at, &q);) {
-        one.only = q.begin;
-        struct tt_named h = find_best(&one);
-        if ((h.fit == TT_FIT_OF_ANOTHER || h.fit == TT_FIT_TURNED) && (is_precise(&q) || q.unit)) return h;
-        if (h.fit == TT_FIT_NONE && q.unit && !best.unknown[0])
-            snprintf(best.unknown, sizeof best.unknown, "%s", q.given);
-    }
-    return best;
-}
-
-const struct tt_figure *tt_exercise_example(const struct tt_figure *f, int n)
-{
-    const struct tt_figure *bare = NULL;
+    int best = -1;
+    double nearest = INFINITY;
     for (int i = 0; i < n; i++) {
-        if (!tells(&f[i]) || f[i].about) continue;
-        if (!is_bare_figure(&f[i])) return &f[i];
-        if (!bare) bare = &f[i];
+        double x = 0;
+        if (f[i].word || (f[i].unlike && f[i].value == 0)) continue; /* a difference of 0 is none */
+        enum written here = writes(q, &f[i], f[i].value, &x);
+        enum written there = f[i].unlike ? writes(q, &f[i], f[i].other, &x) : NOT;
+        if ((!here && !there) || is_chance(q, sentence, &f[i])) continue;
+        int words = described(sentence, &f[i], scope), fit = fit_of(sentence, &f[i], scope, here, words);
+        bool told = is_told(q, &f[i], words);
+        double apart = f[i].value != 0 ? fabs(fabs(x / f[i].value) - 1) : 0;
+        out->untold |= !told && here;
+        out->shared |= told && there;
+        if (!told || there || fit < best) continue;
+        out->more = fit == best ? out->more + 1 : 0;
+        if (fit == best && apart >= nearest) continue;
+        best = fit;
+        nearest = apart;
+        out->f = &f[i];
+        out->is = x != 0 ? q->number * f[i].value / x : f[i].value;
     }
-    return bare;
+    const char *unit = tt_exercise_unit_name(q->unit);
+    snprintf(out->given, sizeof out->given, "%.24s%s%.12s", q->given, unit[0] ? " " : "", unit);
+}
+
+int tt_exercise_find_held(const char *sentence, const struct tt_figure *f, int n, const struct tt_formula_scope *scope,
+                          struct tt_held out[TT_HELD])
+{
+    struct tt_quoted q;
+    int found = 0;
+    for (int i = 0; i < n && found < TT_HELD; i++)
+        if (f[i].word && has_text(sentence, f[i].word)) {
+            out[found] = (struct tt_held){.f = &f[i]};
+            snprintf(out[found++].given, sizeof out->given, "%.39s", f[i].word);
+        }
+    for (const char *at = sentence; found < TT_HELD && tt_exercise_quoted(sentence, &at, &q);) {
+        struct tt_held held = {.unit = q.unit != NULL};
+        try_number(&q, sentence, f, n, scope, &held);
+        if (held.f || held.unit || held.shared || held.untold) out[found++] = held;
+    }
+    return found;
 }

@@ -43,8 +43,7 @@ double tt_exercise_scatter(const struct tt_json *profile)
 
 int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[3])
 {
-    static const char about[] = "wait|waits|waited|waiting|load|busy|shared|noise|noisy|other programs|decides|decide";
-    const struct tt_figure part = {.unit = tt_exercise_unit("%"), .about = about};
+    const struct tt_figure part = {.unit = tt_exercise_unit("%")};
     int n = 0;
     if (!profile) return 0;
     double waited = tt_exercise_waited(profile), recorded = tt_exercise_recorded_waited(profile);
@@ -59,7 +58,7 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
         out[n++].name = "what the threads of a run waited for a processor in its recorded steps";
     }
     if (busy && isfinite(load))
-        out[n++] = (struct tt_figure){.value = load, .about = about, .name = "the load per processor before a run"};
+        out[n++] = (struct tt_figure){.value = load, .name = "the load per processor before a run"};
     return n;
 }
 

@@ -110,147 +110,55 @@ struct tt_quoted {
 /* The unit that the text begins with; NULL: none that is known. */
 const struct tt_unit *tt_exercise_unit(const char *text);
 
-/* What a part of a whole in this unit is multiplied by to be of 1; 0 of another unit. */
-double tt_exercise_part(const struct tt_unit *unit);
+/* "" of NULL. */
+const char *tt_exercise_unit_name(const struct tt_unit *unit);
 
 /* What a number in the one unit is multiplied by to be in the other; NaN where they are not of one kind. */
 double tt_exercise_convert(const char *from, const char *to);
-
-/* Whether a time stands there: a number with the unit of one. */
-bool tt_exercise_has_time(const char *sentence);
 
 /* The next one from *at on, which is left behind it; false: there is none. */
 bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted *out);
 /* What it may stand for in the unit of a figure (NULL: it has none); returns how many values those are. */
 int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2]);
 
-/* noun.c */
+/* named.c */
 
-enum tt_nouns { TT_NOUN_OTHER, TT_NOUN_NONE, TT_NOUN_OWN };
-
-struct tt_figure;
-
-/* Whether the nearest noun to the number is one of these, another thing that runs are measured by, or none of both. */
-enum tt_nouns tt_exercise_noun(const char *sentence, const struct tt_quoted *number, const char *nouns);
-/* The same of a figure that lists none, by what its name says it is, in the clause of the number: a number with a unit,
- * or "1.3 times", needs no noun; one without needs a word of what the figure is. */
-enum tt_nouns tt_exercise_quantity(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f);
-/* Whether it speaks of times or speeds at all. */
-bool tt_exercise_of_speed(const char *sentence);
-/* "1.3 times", "1.3x": a quotient, and no loss or norm. */
-bool tt_exercise_is_times(const struct tt_quoted *number);
-
-/* clause.c: what stands beside the number in its clause. */
-
-struct tt_clause {
-    const char *begin, *end;
-};
-
-struct tt_clause tt_exercise_clause(const char *sentence, const struct tt_quoted *number);
-/* How long what parts two clauses at s is, or 0 where nothing does. */
-size_t tt_exercise_parts_at(const char *sentence, const char *s);
-/* The first word of the clause that is one of "a|b"; copied to out. */
-bool tt_exercise_has_word(const struct tt_clause *c, const char *words, char out[24]);
-
-/* How a clause names a run: not at all, as what another one is compared with, beside something, as its subject. */
-enum tt_mention { TT_MENTION_NONE, TT_MENTION_COMPARED, TT_MENTION_BESIDE, TT_MENTION_SUBJECT };
-
-/* `brief`: also by the part of its name before a _. */
-enum tt_mention tt_exercise_names_run(const struct tt_clause *c, const char *name, bool brief);
-
-/* The runs of the scope that the text (or NULL) names, a bit each. */
-unsigned tt_exercise_named_runs(const char *text, const struct tt_formula_scope *scope);
-/* A run of the scope that the clause names, where it names none that the figure is of; NULL: there is no such one. */
-const char *tt_exercise_other_run(const char *sentence, const struct tt_quoted *number, double x,
-                                  const struct tt_figure *f, const struct tt_formula_scope *scope);
-/* The same of the rows of n figures. */
-const char *tt_exercise_other_row(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
-                                  const struct tt_figure *all, int n);
-
-/* change.c: whether the words say the change otherwise than the figure does, "fewer" where it is more, or "as fast" of
- * a quotient of times; `says`: what is wrong with that, to follow what the figure is. */
-bool tt_exercise_turned(const char *sentence, const struct tt_quoted *number, const struct tt_figure *f,
-                        char says[160]);
-
-/* sentence.c */
-
-/* What a figure says of two runs, where it is larger than 0, or than 1 where it is a quotient. */
-enum tt_change { TT_CHANGE_NONE, TT_CHANGE_MORE, TT_CHANGE_FEWER, TT_CHANGE_LONGER, TT_CHANGE_FASTER };
-
-/* A figure that a sentence may name: a number, or a word where that is not NULL. */
+/* A figure that a sentence may hold: a number, or a word where that is not NULL. */
 struct tt_figure {
     double value;
     const struct tt_unit *unit; /* NULL: it has none */
-    const char *word, *from;
-    const char *name;           /* what it is, in words; {row} stands for the row */
-    char row[48];               /* of a column; "": it is of none */
-    unsigned runs;              /* of the scope that its name has, a bit each; 0: none */
-    bool brief;                 /* "flash" stands for the run flash_long: no figure is of the run flash */
-    enum tt_change change;
-    bool times;                 /* it is a quotient: 1 is no change */
-    const char *than;           /* the run that it is changed from; NULL: not known */
-    bool open;                  /* of times that lie so near that neither is the longer one */
-    const struct tt_yaml *with; /* words that have to stand beside a word or a bare digit ("a|b": either); NULL: none */
+    const char *word, *from;    /* from: the question that it answers */
+    const char *name;           /* what it is; {row} stands for the row */
+    const char *words;          /* other words for that, "copy copies"; NULL: none */
+    bool column;                /* one of many: by chance one of them is near most numbers */
+    char row[48];               /* where that has a name; else "" */
     const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
     double other;               /* the figure of that run */
-    const char *about;          /* words of which one has to stand beside it; NULL: it needs none */
-    const char *noun;           /* what it is a figure of ("loss|losses"), or NULL; see noun.c */
-    bool quotient;              /* it may be quoted as "1.3 times"; of one that has a noun */
-    const double *rivals;       /* what the same formula gives of each other run, or NaN; NULL: of none */
     bool busy;                  /* of times of a busy machine */
-    bool printed;               /* one of many in a table: it counts only as it is rounded there */
-    bool loss;                  /* of losses: "1.3 times" is no such figure */
 };
 
-/* matched.c */
+enum { TT_HELD = 8 };
 
-bool tt_exercise_is_count(const struct tt_figure *f);
-/* The value rounded to the digits that were written; `x` is the number in its unit. */
-bool tt_exercise_is_rounded(const struct tt_quoted *q, double x, double value);
-/* The number, which is x in the unit of the figure, is this one of n figures, and not as well that of the run which it
- * has to be told from; `anyway`: it is also that one's. `noun`: what the sentence calls it. */
-bool tt_exercise_is_figure(const struct tt_quoted *q, double x, const struct tt_figure *f, const char *sentence,
-                           const struct tt_figure *all, int n, bool anyway, enum tt_nouns *noun);
-/* What the same formula gives of that run, as it was quoted. */
-bool tt_exercise_is_run_of(const struct tt_quoted *q, double x, const struct tt_figure *f, int run);
-
-/* named.c */
-
-/* A sentence, and the figures that it may name. */
-struct tt_sentence {
-    const char *sentence;
-    const struct tt_figure *f;
-    int n;
-    const struct tt_formula_scope *scope;
-    bool anyway; /* one that the other run has as well */
-    const char *only; /* the number that begins there, and no word; NULL: any of the sentence */
+/* A number of a sentence, or a word. */
+struct tt_held {
+    char given[40];
+    bool unit;                 /* it has one */
+    const struct tt_figure *f; /* the figure that it is; NULL: none that counts */
+    double is;                 /* that figure in the unit that the number was given in */
+    int more;                  /* so many others it may be as well */
+    bool shared;               /* a figure of the run which a figure has to tell from the learner's */
+    bool untold;               /* a figure, if the sentence said of what: it has neither a unit nor a word of it */
 };
 
-/* How a number is that of a figure, from worst to best. */
-enum tt_fit { TT_FIT_NONE, TT_FIT_UNNAMED, TT_FIT_OF_ANOTHER, TT_FIT_TURNED, TT_FIT_NAMED };
+/* Returns how many the sentence has that may be figures, TT_HELD at the most. `scope` may be NULL. */
+int tt_exercise_find_held(const char *sentence, const struct tt_figure *f, int n, const struct tt_formula_scope *scope,
+                          struct tt_held out[TT_HELD]);
 
-/* The figure that a sentence names best. */
-struct tt_named {
-    enum tt_fit fit;
-    int words; /* of the sentence that say what it is */
-    double off; /* of the number from it, as a part of it; 0: that is it as it is rounded */
-    double apart; /* the same without rounding */
-    double is;    /* the figure in the unit that the number was given in */
-    int described; /* words of the sentence that stand in the name of the figure */
-    const struct tt_figure *f;
-    char unknown[40]; /* another number with a unit that is no figure of the list; "": there is none */
-    char given[40], against[160]; /* the number; the run or row that it is not of, or what its words say instead */
-};
+/* sentence.c */
 
-struct tt_named tt_exercise_find_named(const struct tt_sentence *s);
-/* One of n that a sentence may name, best one with more than a digit; NULL: there is none. */
-const struct tt_figure *tt_exercise_example(const struct tt_figure *f, int n);
-/* A single digit, which stands in many a sentence that names no figure. */
-bool tt_exercise_is_bare(const char *given);
-
-/* Marks a sentence by the figures it may name; passed over where there are none. `scope` may be NULL. */
+/* Marks a sentence by the figures that it may hold; passed over where there are none. `scope` may be NULL. */
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, const struct tt_formula_scope *scope);
-/* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
+/* Of a whole worksheet: sentences whose questions name no figures may hold the right answer of any other question. */
 void tt_exercise_sentences(struct tt_marked *m);
 
 /* curve.c */

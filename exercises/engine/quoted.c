@@ -36,7 +36,7 @@ const struct tt_unit *tt_exercise_unit(const char *text)
     return NULL;
 }
 
-double tt_exercise_part(const struct tt_unit *unit) { return unit && unit->of == PARTS ? unit->scale : 0; }
+const char *tt_exercise_unit_name(const struct tt_unit *unit) { return unit ? unit->name : ""; }
 
 double tt_exercise_convert(const char *from, const char *to)
 {
@@ -84,14 +84,6 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     out->scaled = out->number * tt_exercise_scale(behind); /* 0 where no such letter follows */
     out->unit = tt_exercise_unit(behind);
     return true;
-}
-
-bool tt_exercise_has_time(const char *sentence)
-{
-    struct tt_quoted q;
-    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
-        if (q.unit && q.unit->of == TIME) return true;
-    return false;
 }
 
 /* Without a sign of percent, 0.387 is a part of a whole, and so is 1.35 of what may be more than the whole; 38.7 may be

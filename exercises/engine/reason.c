@@ -48,8 +48,8 @@ static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_sc
     return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
 
-/* Of a sentence that names a time, and no figure that counts: why that does not. */
-static tt_status say_of_time(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+/* Of a sentence that holds no figure that counts: what may be the reason. */
+static tt_status say_more(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_text text = {0};
     bool there = false;
@@ -84,9 +84,8 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     if (!st && m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
     if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
     if (!st && m->kind == TT_MARK_WRONG) st = say_why(q, scope, m);
-    bool time = q->kind == TT_ASK_TEXT && q->otherwise &&
-                (tt_exercise_has_time(m->given) || tt_exercise_of_speed(m->given));
-    if (!st && time && m->kind == TT_MARK_UNKNOWN && !m->misput) st = say_of_time(q, scope, m);
+    bool sentence = q->kind == TT_ASK_TEXT && q->otherwise && m->kind == TT_MARK_UNKNOWN;
+    if (!st && sentence) st = say_more(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;
     return st;

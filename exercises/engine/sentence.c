@@ -1,11 +1,10 @@
-/* Sentences. A person judges what they say; the check sees that they name a figure of the run, which a sentence that
- * could have been written without one does not. */
+/* Sentences. The check says which figures of the runs a sentence holds; whether it says true things of them, a person
+ * judges. A sentence that could have been written without any run holds none. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "exercises/engine/parts.h"
 
@@ -17,114 +16,97 @@ static void say_name(const struct tt_figure *f, struct tt_text *out)
                    row ? row + 5 : "");
 }
 
-/* "28.1 is taken for the MFU of wide": what the check knows, whatever the sentence calls it. */
-static void say_what(const struct tt_named *h, struct tt_text *out)
+/* "28.1 %: the MFU of wide", whatever the sentence says of it. */
+static void say_held(const struct tt_held *h, struct tt_text *out)
 {
-    const struct tt_figure *f = h->f;
-    tt_text_printf(out, "%s is taken for ", h->given);
-    say_name(f, out);
-    if (!f->word && f->value < 0) tt_text_printf(out, ", which is %.4g", h->is);
+    tt_text_printf(out, "%s: ", h->given);
+    say_name(h->f, out);
+    if (!h->f->word && h->f->value < 0) tt_text_printf(out, " (%.4g)", h->is);
+    if (h->more) tt_text_printf(out, ", or another figure of your runs");
 }
 
-/* What the figure of a busy machine is good for. */
-static const char *of_busy(const struct tt_figure *f)
-{
-    bool change = f->change == TT_CHANGE_LONGER || f->change == TT_CHANGE_FASTER;
-    return !f->busy ? ""
-           : change ? "The machine was busy: how much of that is the machine's is not known. "
-                    : "The machine was busy, or the recorded steps were disturbed: such times, and what is computed "
-                      "from them, may be far off. ";
-}
-
-/* A figure of the run, and words beside it that say something else. */
-static void say_against(const struct tt_named *h, struct tt_mark *m)
+static void say_all(const struct tt_held *h, int n, struct tt_mark *m)
 {
     struct tt_text text = {0};
-    say_what(h, &text);
-    if (h->fit == TT_FIT_UNNAMED)
-        tt_text_puts(&text, ", and the sentence does not say it of that: name what the figure is of");
-    else if (h->fit == TT_FIT_OF_ANOTHER)
-        tt_text_printf(&text, ", and the sentence says it of %s", h->against);
-    else
-        tt_text_puts(&text, h->against);
-    tt_exercise_because(m, TT_MARK_UNKNOWN, text.s);
-    m->misput = h->fit != TT_FIT_UNNAMED;
-    tt_text_free(&text);
-}
-
-static void say_named(const struct tt_named *h, struct tt_mark *m)
-{
-    struct tt_text text = {0};
+    bool busy = false;
+    for (int i = 0; i < n; i++) {
+        if (!h[i].f && !h[i].unit) continue;
+        if (text.n) tt_text_puts(&text, "; ");
+        if (h[i].f)
+            say_held(&h[i], &text);
+        else
+            tt_text_printf(&text, "%s: none that this check knows", h[i].given);
+        busy |= h[i].f && h[i].f->busy;
+    }
     tt_exercise_because(m, TT_MARK_RIGHT, "");
-    say_what(h, &text);
-    if (h->unknown[0]) tt_text_printf(&text, "; %s is no figure that this check looks for", h->unknown);
-    snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence says it of that, and whether the reason holds, "
-                                        "this check cannot tell.", text.s, of_busy(h->f));
+    snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence is right is for people to judge.",
+             text.s ? text.s : "",
+             busy ? "The machine was busy, or the recorded steps were disturbed: such times, and what is computed from "
+                    "them, may be far off. " : "");
     tt_text_free(&text);
 }
 
-/* "a sentence with 1 wait more", or "a sentence with 28.1 as the MFU of wide": a number alone does not count. */
+static bool tells(const struct tt_figure *f)
+{
+    return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
+}
+
+static const struct tt_figure *example_of(const struct tt_figure *f, int n)
+{
+    const struct tt_figure *bare = NULL;
+    for (int i = 0; i < n; i++) {
+        bool digit = !f[i].word && fabs(f[i].value) < 10 && f[i].value == trunc(f[i].value);
+        if (!tells(&f[i])) continue;
+        if (!digit) return &f[i];
+        if (!bare) bare = &f[i];
+    }
+    return bare;
+}
+
+/* "a sentence with 28.1 % as the MFU of wide" */
 static void show_example(struct tt_mark *m, const struct tt_figure *f)
 {
-    struct tt_text name = {0};
-    int n = f->word ? snprintf(m->right, sizeof m->right, "a sentence with %s", f->word)
-                    : snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(f->value));
-    for (const struct tt_yaml *y = f->with ? f->with->first : NULL; y && (size_t)n < sizeof m->right; y = y->next)
-        if (y->text)
-            n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
-    if (f->noun && (size_t)n < sizeof m->right)
-        snprintf(m->right + n, sizeof m->right - (size_t)n, " and the word %.*s", (int)strcspn(f->noun, "|"), f->noun);
-    if (f->word || f->noun || f->with || !(f->name || f->from) || (size_t)n >= sizeof m->right) return;
-    say_name(f, &name);
-    if (!name.failed) snprintf(m->right + n, sizeof m->right - (size_t)n, " as %s", name.s);
-    tt_text_free(&name);
-}
-
-static bool has_figures(const char *sentence)
-{
-    struct tt_quoted q;
-    for (const char *at = sentence; tt_exercise_quoted(sentence, &at, &q);)
-        if (!tt_exercise_is_bare(q.given)) return true;
-    return false;
-}
-
-/* Figures that the check does not look for may well be the run's, and are not called anything else. */
-static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
-{
-    char reason[300];
-    const char *from = NULL, *none = has_figures(m->given) ? "it names none of the figures that this question is about"
-                                                            : "it names no figure of your run";
-    for (int i = 0; i < n && !from; i++) from = f[i].from;
-    if (f->unlike)
-        snprintf(reason, sizeof reason, "%s: those that tell your run from %.60s", none, f->unlike);
+    struct tt_text text = {0};
+    const char *unit = tt_exercise_unit_name(f->unit);
+    if (f->word)
+        tt_text_printf(&text, "a sentence with %s", f->word);
     else
-        snprintf(reason, sizeof reason, "%s: say which one led you there%s%.60s", none, from ? ", such as your " : "",
-                 from ? from : "");
-    tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+        tt_text_printf(&text, "a sentence with %.6g%s%s as ", fabs(f->value), unit[0] ? " " : "", unit);
+    if (!f->word) say_name(f, &text);
+    snprintf(m->right, sizeof m->right, "%s", text.s ? text.s : "");
+    tt_text_free(&text);
 }
 
-static void judge(struct tt_mark *m, struct tt_sentence s)
+/* Of a sentence that holds no figure that counts: what it lacks. */
+static void say_none(struct tt_mark *m, const struct tt_held *h, int n, const struct tt_figure *f)
 {
-    struct tt_named best = tt_exercise_find_named(&s), also = {0};
-    s.anyway = true;
-    if (best.fit < TT_FIT_OF_ANOTHER && s.f->unlike) also = tt_exercise_find_named(&s);
-    if (best.fit == TT_FIT_NAMED) {
-        say_named(&best, m);
-    } else if (also.fit == TT_FIT_NAMED) {
-        m->kind = TT_MARK_UNKNOWN;
-        snprintf(m->reason, sizeof m->reason, "%s is also a figure of the run %.60s: name one that tells the two apart",
-                 also.given, s.f->unlike);
-    } else if (best.fit != TT_FIT_NONE) {
-        say_against(&best, m);
-    } else {
-        say_which(m, s.f, s.n);
+    const struct tt_held *shared = NULL, *untold = NULL;
+    for (int i = 0; i < n; i++) {
+        if (h[i].shared && !shared) shared = &h[i];
+        if (h[i].untold && !untold) untold = &h[i];
     }
+    tt_exercise_because(m, TT_MARK_UNKNOWN, "");
+    if (shared)
+        snprintf(m->reason, sizeof m->reason, "%s is a figure of the run %.60s: name one that tells yours from it",
+                 shared->given, f->unlike);
+    else if (untold)
+        snprintf(m->reason, sizeof m->reason, "%s has no unit, and the sentence no word of what it is: add one",
+                 untold->given);
+    else if (f->unlike)
+        snprintf(m->reason, sizeof m->reason,
+                 "it holds none of the figures that this question looks for: those that tell your run from %.60s",
+                 f->unlike);
+    else
+        snprintf(m->reason, sizeof m->reason,
+                 "it holds none of the figures that this question looks for%s%.60s: say which one led you there",
+                 f->from ? ", such as your " : "", f->from ? f->from : "");
 }
 
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, const struct tt_formula_scope *scope)
 {
-    bool letters = false;
-    const struct tt_figure *one = tt_exercise_example(f, n);
+    struct tt_held held[TT_HELD];
+    bool letters = false, named = false;
+    const struct tt_figure *one = example_of(f, n);
     if (!one) {
         tt_exercise_because(m, TT_MARK_PASSED, n ? "no figure of the profile tells the two runs apart"
                                                  : "the profile has no figure for it");
@@ -133,10 +115,16 @@ void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n, c
     show_example(m, one);
     if (!m->given[0]) return;
     for (const char *s = m->given; *s; s++) letters |= isalpha((unsigned char)*s) && isspace((unsigned char)s[1]);
-    if (letters)
-        judge(m, (struct tt_sentence){.sentence = m->given, .f = f, .n = n, .scope = scope});
-    else
+    if (!letters) {
         tt_exercise_because(m, TT_MARK_UNKNOWN, "write a whole sentence: the figure, and what it says");
+        return;
+    }
+    int count = tt_exercise_find_held(m->given, f, n, scope, held);
+    for (int i = 0; i < count; i++) named |= held[i].f != NULL;
+    if (named)
+        say_all(held, count, m);
+    else
+        say_none(m, held, count, f);
 }
 
 void tt_exercise_sentences(struct tt_marked *m)

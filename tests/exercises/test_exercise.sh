@@ -100,7 +100,7 @@ for question in kernels step_ms same_loss; do marked wrong $question; done
 for question in largest_group top_groups; do marked unknown $question; done
 marked unknown million_s
 marked unknown first_idea
-grep -q "first_idea  *it names no figure of your run" out || fail "a sentence without a figure is taken"
+grep -q "first_idea  *it holds none of the figures" out || fail "a sentence without a figure is taken"
 # likely slips are named: swapped answers, another run, a factor, another base, the mean
 cp ada/worksheet.yaml slips.yaml
 answer wrong parameters "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"

@@ -377,6 +377,7 @@ static void looks_at_all_answers(void)
     tt_exercise_swapped(&m);
     CHECK(!marks[0].reason[0], "small whole numbers are equal by chance: %s", marks[0].reason);
     marks[1].value = 137;
+    snprintf(marks[2].given, sizeof marks[2].given, "since b is 137");
     tt_exercise_sentences(&m);
     CHECK(marks[2].kind == TT_MARK_RIGHT);
     snprintf(marks[2].given, sizeof marks[2].given, "because of all that");
