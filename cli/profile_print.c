@@ -90,7 +90,7 @@ static void print_job(const struct tt_profile *p)
 static void print_step(const struct tt_profile *p, bool brief)
 {
     const struct tt_profile_step *s = &p->step;
-    bool busy = brief && tt_was_busy(p->run.load, p->run.waited);
+    bool busy = brief && tt_step_busy(p);
     printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s%s\n",
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
            (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),

@@ -12,13 +12,24 @@ bool tt_host_computes(const struct tt_profile *p);
 /* How many threads nobody of whom gets on while one of them waits: of all ranks; 1 where a device computes. */
 int tt_profile_threads(const struct tt_profile *p);
 
+/* Of a device (run.interrupted; NaN: not known, or of none): by how many times its recorded operations together exceed
+ * their medians. A time slice of another program makes the operation that it falls into longer, now this one and now
+ * that, so the medians of short ones hardly know it. Operations that last several slices hide it. */
+bool tt_is_interrupted(double interrupted);
+/* How many times as long as alone the device may have taken: twice that, as it is a mean; 1 if it was not. */
+double tt_interrupted_slowed(double interrupted);
+void tt_interrupted_words(double interrupted, char out[120]);
+
 /* How many times as long as on a quiet machine the step may have taken; 1: nothing says so, infinity: any number. */
 double tt_step_slowed(const struct tt_profile *p);
+/* Its threads waited too much, or its device was interrupted; and that in words, "" where nothing says so. */
+bool tt_step_busy(const struct tt_profile *p);
+void tt_step_busy_words(const struct tt_profile *p, char out[120]);
 
-/* What part of their time threads waited for a processor in the recorded steps. An old profile does not say, and then
- * it is that of the undisturbed ones. */
+/* What part of their time threads waited for a processor in the recorded steps, or of its operations a device that was
+ * interrupted. An old profile does not say, and then it is that of the undisturbed ones. */
 double tt_recorded_waited(const struct tt_profile *p);
-/* They did so too much, where the host computes. */
+/* They did so too much, where the host computes, or the device was interrupted. */
 bool tt_recorded_busy(const struct tt_profile *p);
 
 /* What threads waited while the roofs were measured. An old profile does not say: of roofs that its own run measured it

@@ -28,7 +28,7 @@ struct field {
 static const struct field run_fields[] = {
     R(created), R(tt), R(build), R(source), R(scope), R(backend), R(device), R(arch), R(library), R(preset), R(version), R(fuse), R(precision),
     R(recompute), R(data), R(flash_tile), R(fault), R(fault_seed), R(own_kernel), R(own_kernel_sha), R(own_kernel_scratch), R(hidden_dim), R(num_layers), R(num_heads), R(num_kv_heads), R(head_dim), R(ffn_dim),
-    R(vocab_size), R(seq_len), R(batch_size), R(grad_accum), R(seed), R(parameters), R(steps), R(warmup), R(load), R(waited), R(recorded_waited),
+    R(vocab_size), R(seq_len), R(batch_size), R(grad_accum), R(seed), R(parameters), R(steps), R(warmup), R(load), R(waited), R(recorded_waited), R(interrupted),
     R(tie_embeddings), R(qkv_bias), R(qk_norm), R(rope_scaling), R(documents), R(fp8), R(update), R(graph), R(prefetch), R(flash_refused),
 };
 #undef R

@@ -63,6 +63,9 @@ double tt_exercise_shares_slowed(const struct tt_json *profile);
 double tt_exercise_own(const struct tt_json *profile, double share);
 bool tt_exercise_shares_busy(const struct tt_json *profile); /* by what the recorded steps waited */
 bool tt_exercise_was_busy(const struct tt_json *profile);
+/* run.interrupted of a profile; NaN: not known. */
+double tt_exercise_interrupted(const struct tt_json *profile);
+void tt_exercise_busy_words(const struct tt_json *profile, double waited, char out[120]);
 double tt_exercise_load(const struct tt_json *profile);
 double tt_exercise_waited(const struct tt_json *profile);
 /* In the recorded steps; an old profile knows only of the others. */

@@ -8,6 +8,7 @@
 #include "core/base/range.h"
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
+#include "profiling/disturbed.h"
 #include "profiling/bound.h"
 #include "profiling/speedup.h"
 
@@ -46,6 +47,11 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     const struct tt_figure part = {.unit = tt_exercise_unit("%")};
     int n = 0;
     if (!profile) return 0;
+    if (tt_is_interrupted(tt_exercise_interrupted(profile))) {
+        out[n].value = tt_exercise_interrupted(profile);
+        out[n++].name = "how many times their medians the operations of a run took";
+        return n;
+    }
     double waited = tt_exercise_waited(profile), recorded = tt_exercise_recorded_waited(profile);
     double load = tt_exercise_load(profile);
     bool busy = tt_exercise_was_busy(profile);
@@ -149,10 +155,10 @@ static double noise_of(const struct quotient *q)
 /* A run whose undisturbed or recorded steps were disturbed, by how much its step and its shares may be off. */
 static void disturbed_run(const char *name, const struct tt_json *profile, struct tt_text *out)
 {
-    char busy[100], times[32];
+    char busy[120], times[32];
     double waited, step = tt_exercise_slowed_by(profile, &waited);
     double shares = tt_json_get(profile, "groups") ? tt_exercise_shares_slowed(profile) : 1;
-    tt_was_busy_words(tt_exercise_load(profile), waited, busy);
+    tt_exercise_busy_words(profile, waited, busy);
     if (!busy[0] && !(shares > 1)) return;
     tt_text_printf(out, "noise: %s: ", name);
     if (busy[0])
@@ -284,8 +290,8 @@ static void say_reason(enum reason why, const struct quotient *q, struct tt_text
         tt_text_puts(out, "what both runs have alike was recorded while other programs had the processors, and may be "
                           "off by as much. Measure both again\n");
     else if (why == MACHINE)
-        tt_text_puts(out, "the operators that both runs have alike changed too, so that the machine was not the same "
-                          "in both, or the change affects them. Measure each of them several times\n");
+        tt_text_puts(out, "the times of the operators that both runs have alike changed too. Measure each of them "
+                          "several times\n");
     else if (why == PROGRAMS)
         tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
                             "do not change that. Measure each of them several times\n",

@@ -335,7 +335,7 @@ static void noise(struct tt_text *t, const struct room *c)
     }
     html_table_end(t);
     if (!noisy)
-        html_note(t, "No run was measured on a busy machine, and no speed-up was read that lies within its noise.");
+        html_note(t, "No run was seen to be disturbed, and no speed-up was read that lies within its noise.");
     html_section_end(t);
     html_section(t, "refused", "Runs that were not taken");
     html_table(t, "learner|exercise|run|why");

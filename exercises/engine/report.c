@@ -136,8 +136,8 @@ static void put_noise(const struct writer *w)
         tt_text_puts(w->out, "\n");
     }
     if (!lines.n)
-        tt_text_puts(w->out, "No run was measured on a busy machine; where a difference is smaller than the noise, its "
-                             "answer says so.\n");
+        tt_text_puts(w->out, "There is no line of noise for these runs; where a difference is smaller than the noise "
+                             "that was seen, its answer says so.\n");
     tt_text_free(&lines);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/load.h"
 #include "exercises/engine/exercise.h"
 #include "profiling/compare/compare.h"
+#include "profiling/disturbed.h"
 #include "profiling/speedup.h"
 
 enum { STEPS = TT_COMPARE_LIMIT };
@@ -118,9 +119,9 @@ static tt_status put_table(const struct roadmap *r, const struct tt_comparison *
 static tt_status put_noise(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
 {
     for (int i = 0; i < r->n; i++) {
-        char busy[100];
+        char busy[120];
         struct tt_range range = {NAN, NAN, NAN};
-        tt_was_busy_words(c->runs[i].profile.run.load, c->runs[i].profile.run.waited, busy);
+        tt_step_busy_words(&c->runs[i].profile, busy);
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; measure again when it is quiet\n",
                            r->steps[i].name, busy);

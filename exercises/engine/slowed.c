@@ -18,9 +18,23 @@ double tt_exercise_waited(const struct tt_json *profile)
     return tt_json_number(tt_json_get(profile, "run"), "waited", NAN);
 }
 
+double tt_exercise_interrupted(const struct tt_json *profile)
+{
+    return tt_json_number(tt_json_get(profile, "run"), "interrupted", NAN);
+}
+
+void tt_exercise_busy_words(const struct tt_json *profile, double waited, char out[120])
+{
+    if (tt_is_interrupted(tt_exercise_interrupted(profile)))
+        tt_interrupted_words(tt_exercise_interrupted(profile), out);
+    else
+        tt_was_busy_words(tt_exercise_load(profile), waited, out);
+}
+
 bool tt_exercise_was_busy(const struct tt_json *profile)
 {
-    return tt_was_busy(tt_exercise_load(profile), tt_exercise_waited(profile));
+    bool waited = tt_was_busy(tt_exercise_load(profile), tt_exercise_waited(profile));
+    return waited || tt_is_interrupted(tt_exercise_interrupted(profile));
 }
 
 static const struct tt_json *first_row(const struct tt_json *profile)
@@ -60,7 +74,9 @@ double tt_exercise_slowed_by(const struct tt_json *profile, double *waited)
     bool cpu = !strcmp(tt_json_string(profile, "backend", ""), "cpu");
     double load = tt_exercise_load(profile), most = 1;
     *waited = tt_exercise_waited(profile);
-    if (!first_row(profile)) return tt_slowed(load, *waited, tt_exercise_threads(profile));
+    if (!first_row(profile))
+        return fmax(tt_slowed(load, *waited, tt_exercise_threads(profile)),
+                    tt_interrupted_slowed(tt_exercise_interrupted(profile)));
     *waited = tt_ranks_waited(*waited);
     for (const struct tt_json *r = first_row(profile); r; r = r->next) {
         double slowed = tt_slowed(load, waited_of_row(profile, r), cpu ? threads_of_row(r) : 1);
@@ -82,7 +98,8 @@ double tt_exercise_recorded_waited(const struct tt_json *profile)
 
 bool tt_exercise_shares_busy(const struct tt_json *profile)
 {
-    return tt_was_busy(tt_exercise_load(profile), tt_exercise_recorded_waited(profile));
+    bool waited = tt_was_busy(tt_exercise_load(profile), tt_exercise_recorded_waited(profile));
+    return waited || tt_is_interrupted(tt_exercise_interrupted(profile));
 }
 
 double tt_exercise_shares_slowed(const struct tt_json *profile)

@@ -213,6 +213,13 @@ static bool all_have_phases(const struct tt_comparison *c)
     return true;
 }
 
+/* What ran and took no time that could be measured is not gone. */
+static double time_of(const struct tt_profile_row *row)
+{
+    if (row->seconds > 0) return row->seconds;
+    return row->count > 0 ? NAN : 0;
+}
+
 static tt_status find_rows(struct tt_comparison *c)
 {
     int groups = 1, operators = 1;
@@ -227,7 +234,7 @@ static tt_status find_rows(struct tt_comparison *c)
         const struct tt_profile *p = &c->runs[i].profile;
         for (int k = 0; k < p->groups_count; k++) {
             double *seconds = row_named(c, c->groups, &c->group_count, p->groups[k].name)->seconds;
-            if (isfinite(p->groups[k].seconds)) seconds[i] += p->groups[k].seconds;
+            seconds[i] += time_of(&p->groups[k]);
         }
         for (int k = 0; k < p->operators_count; k++) {
             const struct tt_profile_row *op = &p->operators[k];
@@ -235,7 +242,7 @@ static tt_status find_rows(struct tt_comparison *c)
                      op->group, phases && op->phase[0] ? ", " : "",
                      phases ? (int)strcspn(op->phase, "_") : 0, op->phase); /* backward_pass */
             double *seconds = row_named(c, c->operators, &c->operator_count, name)->seconds;
-            if (isfinite(op->seconds)) seconds[i] += op->seconds;
+            seconds[i] += time_of(op);
         }
     }
     /* By how much they changed: few enough for the plain way. */

@@ -55,10 +55,9 @@ static void busy_words(const struct tt_compared *base, const struct tt_compared 
 {
     const struct tt_compared *runs[] = {base, r};
     for (int i = 0, n = 0; i < 2; i++) {
-        const struct tt_profile_run *run = &runs[i]->profile.run;
-        char busy[100];
+        char busy[120];
         if (!(tt_step_slowed(&runs[i]->profile) > 1)) continue;
-        tt_was_busy_words(run->load, run->waited, busy);
+        tt_step_busy_words(&runs[i]->profile, busy);
         tt_text_printf(out, "%s when %s was measured, %s", n++ ? ", and" : ", but", runs[i]->label, busy);
     }
 }

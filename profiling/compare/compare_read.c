@@ -21,7 +21,8 @@ static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
     if (c->n == TT_COMPARE_LIMIT)
         return tt_fail(TT_USAGE, "more than %d runs to compare; leave some out", TT_COMPARE_LIMIT);
     *out = &c->runs[c->n++];
-    **out = (struct tt_compared){.profile = {.run = {.load = NAN, .waited = NAN, .recorded_waited = NAN}},
+    const struct tt_profile_run unknown = {.load = NAN, .waited = NAN, .recorded_waited = NAN, .interrupted = NAN};
+    **out = (struct tt_compared){.profile = {.run = unknown},
                                  .seconds = NAN,
                                  .tokens_per_second = NAN,
                                  .mfu_percent = NAN,

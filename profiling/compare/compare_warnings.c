@@ -20,8 +20,8 @@ static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const 
 
 static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
 {
-    char busy[100], recorded[120], times[32];
-    tt_was_busy_words(r->profile.run.load, r->profile.run.waited, busy);
+    char busy[120], recorded[120], times[32];
+    tt_step_busy_words(&r->profile, busy);
     tt_recorded_words(&r->profile, recorded);
     if (recorded[0] && !busy[0])
         tt_text_printf(&c->warnings,

@@ -18,8 +18,8 @@ static void clear_figures(struct tt_profile *p)
     p->step = (struct tt_profile_step){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN};
     p->launch = (struct tt_profile_launch){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     struct tt_profile_efficiency *e = &p->efficiency;
-    p->run.load = p->run.waited = p->run.recorded_waited = e->gemm_spread = e->copy_spread = e->roofs_load = NAN;
-    e->roofs_waited = NAN;
+    p->run.load = p->run.waited = p->run.recorded_waited = p->run.interrupted = NAN;
+    e->gemm_spread = e->copy_spread = e->roofs_load = e->roofs_waited = NAN;
     double *figures[] = {&e->forward_flops,
                          &e->backward_flops,
                          &e->step_flops,

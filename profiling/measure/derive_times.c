@@ -19,7 +19,7 @@ struct times {
     int *row;       /* which operator each operation belongs to */
 };
 
-/* A device does not wait for processors. */
+/* A device waits for no processor; one that was interrupted waited for other programs. */
 static struct tt_roofs roofs_of(const struct tt_ceilings *c, double rate, bool busy, double waited, double slowed)
 {
     return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c), busy && waited > 0 ? waited : 0, slowed};
@@ -34,8 +34,9 @@ struct tt_roofs tt_roofs_of_row(const struct tt_ceilings *c, double rate, const 
 
 struct tt_roofs tt_roofs_of_step(const struct tt_ceilings *c, double rate, const struct tt_profile *p)
 {
-    double slowed = tt_host_computes(p) ? tt_step_slowed(p) : 1;
-    return roofs_of(c, rate, slowed > 1, p->run.waited, slowed);
+    bool cpu = tt_host_computes(p);
+    double slowed = cpu ? tt_step_slowed(p) : tt_interrupted_slowed(p->run.interrupted);
+    return roofs_of(c, rate, slowed > 1, cpu ? p->run.waited : tt_recorded_waited(p), slowed);
 }
 
 void tt_op_shape(const struct tt_op *op, char out[64])
@@ -347,6 +348,7 @@ static void make_operation_times(struct times *t)
     double whole = tt_quantile(times->scratch, times->steps, 0.5);
     times->scale = sum > 0 ? whole / sum : 1;
     for (int i = 0; i < t->plan->count; i++) times->median[i] *= times->scale;
+    t->out->run.interrupted = t->r->serial || times->beside ? NAN : times->scale; /* ranks wait for each other */
 }
 
 static void make_all(struct times *t)

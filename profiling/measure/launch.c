@@ -5,8 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 
-/* MOST: fewer than a device queues before the host has to wait. */
-enum { MOST = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, SHORTEST = 1 << 18 };
+/* MOST: fewer than a device queues before the host has to wait. SHORT: a row that fits a turn on a shared device. */
+enum { MOST = 400, ROUNDS = 9, SHORT = 25, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, SHORTEST = 1 << 18 };
 static const double LASTING = 30e-6; /* seconds of a kernel behind which the next one is ready, as in most of a step */
 
 /* ---- running ahead ---- */
@@ -106,15 +106,19 @@ static tt_status last(struct bench *m)
  * empty ones it has not. */
 static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
 {
-    double host, plain[ROUNDS], with_events[ROUNDS];
+    enum { ROWS = ROUNDS * MOST / SHORT };
+    double host, plain[ROWS], with_events[ROWS];
+    int launches = m->launches, rows = ROUNDS * (launches > SHORT ? launches / SHORT : 1);
     if (m->hold->memory) TT_TRY(last(m));
-    for (int i = 0; i < ROUNDS; i++) {
+    if (launches > SHORT) m->launches = SHORT;
+    for (int i = 0; i < rows; i++) {
         TT_TRY(row_of_launches(m, true, &m->host, &with_events[i]));
         TT_TRY(row_of_launches(m, false, &host, &plain[i]));
     }
     m->args.n = 1;
-    /* of the quietest rounds: noise in it would be subtracted from every operation */
-    out->event_seconds = fmax(0, tt_quantile(with_events, ROUNDS, 0) - tt_quantile(plain, ROUNDS, 0));
+    m->launches = launches;
+    /* of the quietest rows: noise in it would be subtracted from every operation */
+    out->event_seconds = fmax(0, tt_quantile(with_events, rows, 0) - tt_quantile(plain, rows, 0));
     return TT_OK;
 }
 

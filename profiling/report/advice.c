@@ -329,8 +329,8 @@ static int most_first(const void *x, const void *y)
 /* Before all others, which it puts in doubt, but for gradients that are missing. */
 static void about_the_machine(struct list *l)
 {
-    char busy[100], recorded[120];
-    tt_was_busy_words(l->p->run.load, l->p->run.waited, busy);
+    char busy[120], recorded[120];
+    tt_step_busy_words(l->p, busy);
     tt_recorded_words(l->p, recorded);
     if (!busy[0] && !recorded[0]) return;
     if (l->n == TT_ADVICE_LIMIT) l->n--;

@@ -124,8 +124,8 @@ static const char *off_by(const struct tt_profile *p, char out[48])
 /* Of the step the undisturbed steps tell, of shares, roofs and bounds the recorded ones. */
 void tt_busy_remark(const struct tt_profile *p, char out[400])
 {
-    char busy[100], recorded[120], times[48];
-    tt_was_busy_words(p->run.load, p->run.waited, busy);
+    char busy[120], recorded[120], times[48];
+    tt_step_busy_words(p, busy);
     tt_recorded_words(p, recorded);
     const char *help = tt_fewer_threads(busy[0] || tt_recorded_busy(p) ? tt_profile_threads(p) : 1);
     out[0] = 0;
@@ -300,9 +300,10 @@ static void overlap_remark(const struct tt_profile *p, char out[400])
     if (graph_is_faster(p))
         snprintf(out, 400,
                  "The kernels were recorded one after the other, without the graph, and add up to %s (%.1f %%) more "
-                 "than the step: replayed, the graph runs some of them beside each other and leaves less between them. "
-                 "Shares are of the recorded sum.",
-                 more, -100 * p->step.gap_fraction);
+                 "than the step: replayed, the graph runs some of them beside each other and leaves less between them"
+                 "%s. Shares are of the recorded sum.",
+                 more, -100 * p->step.gap_fraction,
+                 tt_recorded_slowed(p) > 1 ? ", and the recorded steps were disturbed" : "");
     else
         snprintf(out, 400,
                  "The recorded steps were slower than the undisturbed ones: their operations add up to %s (%.1f %%) "

@@ -511,8 +511,33 @@ static void busy_ranks_decide_nothing(void)
     tt_json_free(vague);
 }
 
+/* A quiet baseline and a fused run beside another program on the same GPU: 12 and 14 ms show no loss. */
+static void an_interrupted_device_decides_nothing(void)
+{
+    char text[200];
+    struct tt_json *baseline = json(baseline_text), *fused[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "{\"run\": {\"backend\": \"cuda\", \"load\": 0.1, \"waited\": 0, \"steps\": 10, "
+                                    "\"interrupted\": %g}, \"step\": {\"seconds\": 0.014, \"deviation\": 2e-5}}",
+                 i ? 2.23 : 1.01);
+        fused[i] = json(text);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = baseline}, {.name = "fused", .profile = fused[i]}};
+        struct tt_exercise e;
+        struct tt_mark m;
+        CHECK_OK(tt_exercise_read("exercises/03-bottlenecks", &e));
+        CHECK(ask(&e, r, 2, "gate_throughput", "undecided", &m) == (i ? TT_MARK_RIGHT : TT_MARK_WRONG), "%s%s",
+              m.reason, m.means);
+        CHECK(ask(&e, r, 2, "gate_throughput", "fails", &m) == (i ? TT_MARK_WRONG : TT_MARK_RIGHT), "%s%s", m.reason,
+              m.means);
+        tt_exercise_free(&e);
+        tt_json_free(fused[i]);
+    }
+    tt_json_free(baseline);
+}
+
 int main(void)
 {
+    TEST(an_interrupted_device_decides_nothing);
     TEST(a_box_may_stay_open);
     TEST(shares_of_a_busy_run_decide_nothing);
     TEST(a_low_roof_decides_nothing);

@@ -26,7 +26,7 @@ static void recording_is_held_against_the_steps(void)
                  {-0.0024, 0.1083, "-0.2", "Negative"},
                  {-0.0024, 0.1083, "0", "Negative"},
                  {0.004, 0.1083, "0", "little beside what steps differ by"},
-                 {0.0001, 0.1083, "0", "may be the measuring"}};
+                 {0.0001, 0.1083, "0", "subtracted before shares are made"}};
     struct tt_exercise e;
     struct tt_mark m;
     CHECK_OK(tt_exercise_read("exercises/01-baseline", &e));

@@ -197,8 +197,33 @@ static void names_all_phases_that_seem_longer(void)
     tt_profile_free(&p);
 }
 
+/* Beside another program on the same device operations took 2.41 times their medians, the step 2.25 times as long. */
+static void a_device_may_be_interrupted(void)
+{
+    struct tt_profile p = of_cpu();
+    char words[120], remark[400];
+    strcpy(p.run.backend, "cuda");
+    p.launch.recorded_overhead = 0.003, p.run.recorded_waited = 4e-5, p.run.waited = 4e-5;
+    p.run.interrupted = 1.03;
+    CHECK(!tt_step_busy(&p) && tt_step_slowed(&p) == 1 && tt_recorded_slowed(&p) == 1, "quiet");
+    tt_busy_remark(&p, remark);
+    CHECK(!remark[0], "%s", remark);
+    p.run.interrupted = NAN;
+    CHECK(!tt_step_busy(&p) && tt_recorded_slowed(&p) == 1, "of an older profile it is not known");
+    p.run.interrupted = 2.41;
+    CHECK(tt_step_busy(&p) && tt_recorded_busy(&p) && tt_step_slowed(&p) == 4.82 && tt_recorded_slowed(&p) == 4.82,
+          "%g and %g", tt_step_slowed(&p), tt_recorded_slowed(&p));
+    tt_step_busy_words(&p, words);
+    CHECK(!strcmp(words, "something interrupted the device, as other programs on it do: its operations took 2.4 times "
+                         "their medians"), "%s", words);
+    tt_busy_remark(&p, remark);
+    CHECK(strstr(remark, "shares, roof % and bounds be off"), "%s", remark);
+    tt_profile_free(&p);
+}
+
 int main(void)
 {
+    TEST(a_device_may_be_interrupted);
     TEST(calls_noise_what_the_steps_show);
     TEST(recorded_steps_may_be_slowed_alone);
     TEST(says_which_figures_are_disturbed);
