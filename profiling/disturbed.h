@@ -13,8 +13,8 @@ bool tt_host_computes(const struct tt_profile *p);
 int tt_profile_threads(const struct tt_profile *p);
 
 /* Of a device (run.interrupted; NaN: not known, or of none): by how many times its recorded operations together exceed
- * their medians. A time slice of another program makes the operation that it falls into longer, now this one and now
- * that, so the medians of short ones hardly know it. Operations that last several slices hide it. */
+ * the medians of their kinds. A turn of another program makes the operation longer that it falls into;
+ * others that do the same do not know it. Where operations last several turns all of them do. */
 bool tt_is_interrupted(double interrupted);
 /* How many times as long as alone the device may have taken: twice that, as it is a mean; 1 if it was not. */
 double tt_interrupted_slowed(double interrupted);

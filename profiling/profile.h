@@ -37,7 +37,7 @@ struct tt_profile_run {
     double load;           /* of the machine before it began: processes that want to run, per processor */
     double waited;         /* in the undisturbed steps: what part of their time threads waited for a processor */
     double recorded_waited; /* the same in the steps with an event after each operation: of shares, roofs and bounds */
-    double interrupted;    /* of a device: by how many times its recorded operations together exceed their medians */
+    double interrupted;    /* of a device: how many times the medians of their kinds its operations took */
     bool tie_embeddings, qkv_bias, qk_norm;
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */

@@ -104,7 +104,7 @@ static enum written written_as(const struct tt_quoted *q, double x, double value
     const char *point = strchr(q->given, '.');
     int digits = tt_exercise_digits(q->given), decimals = point ? (int)strspn(point + 1, "0123456789") : 0;
     if (x == value) return ROUNDED;
-    if (digits < 2 && !point) return NOT; /* a single digit stands in many a sentence */
+    if (digits < 2 && !(point && q->unit)) return NOT; /* a single digit stands in many a sentence */
     if (tt_exercise_rounded(q->given, q->number, value * scale)) return ROUNDED;
     return digits > 2 && cut > 0 && cut < pow(10, -decimals) ? CUT_OFF : NOT;
 }
@@ -128,10 +128,13 @@ static int fit_of(const char *sentence, const struct tt_figure *f, const struct 
     return (written == ROUNDED ? 1000 : 0) + 2 * words + runs_of(sentence, f, scope);
 }
 
-/* By chance one of a column is near most numbers. */
-static bool is_chance(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f)
+/* By chance one of a column is near most numbers, and a figure near many with a single digit that is not exact: "0.9 %"
+ * is only the share of a row that the sentence names. */
+static bool is_chance(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, double x)
 {
-    return f->column && tt_exercise_digits(q->given) < 3 && !has_row(sentence, f);
+    int digits = tt_exercise_digits(q->given);
+    bool named = f->column && f->row[0] && has_row(sentence, f), exact = x == fabs(f->value);
+    return !named && ((f->column && digits < 3) || (digits < 2 && !exact));
 }
 
 /* By its unit or by a word the sentence says what the number is of. */
@@ -146,27 +149,29 @@ static bool is_told(const struct tt_quoted *q, const struct tt_figure *f, int wo
 static void try_number(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, int n,
                        const struct tt_formula_scope *scope, struct tt_held *out)
 {
-    int best = -1;
+    int best = -1, found = 0;
     double nearest = INFINITY;
     for (int i = 0; i < n; i++) {
         double x = 0;
         if (f[i].word || (f[i].unlike && f[i].value == 0)) continue; /* a difference of 0 is none */
         enum written here = writes(q, &f[i], f[i].value, &x);
         enum written there = f[i].unlike ? writes(q, &f[i], f[i].other, &x) : NOT;
-        if ((!here && !there) || is_chance(q, sentence, &f[i])) continue;
+        if ((!here && !there) || is_chance(q, sentence, &f[i], x)) continue;
         int words = described(sentence, &f[i], scope), fit = fit_of(sentence, &f[i], scope, here, words);
         bool told = is_told(q, &f[i], words);
         double apart = f[i].value != 0 ? fabs(fabs(x / f[i].value) - 1) : 0;
         out->untold |= !told && here;
         out->shared |= told && there;
-        if (!told || there || fit < best) continue;
-        out->more = fit == best ? out->more + 1 : 0;
-        if (fit == best && apart >= nearest) continue;
+        if (!told || there) continue;
+        found++;
+        if (fit < best || (fit == best && apart >= nearest)) continue;
         best = fit;
         nearest = apart;
         out->f = &f[i];
         out->is = x != 0 ? q->number * f[i].value / x : f[i].value;
     }
+    out->more = found > 1;
+    if (out->shared) out->f = NULL; /* as it was written it may be the other run's */
     const char *unit = tt_exercise_unit_name(q->unit);
     snprintf(out->given, sizeof out->given, "%.24s%s%.12s", q->given, unit[0] ? " " : "", unit);
 }

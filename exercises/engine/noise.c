@@ -49,7 +49,7 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     if (!profile) return 0;
     if (tt_is_interrupted(tt_exercise_interrupted(profile))) {
         out[n].value = tt_exercise_interrupted(profile);
-        out[n++].name = "how many times their medians the operations of a run took";
+        out[n++].name = "how many times the medians of their kinds the operations of a run took";
         return n;
     }
     double waited = tt_exercise_waited(profile), recorded = tt_exercise_recorded_waited(profile);
@@ -161,7 +161,9 @@ static void disturbed_run(const char *name, const struct tt_json *profile, struc
     tt_exercise_busy_words(profile, waited, busy);
     if (!busy[0] && !(shares > 1)) return;
     tt_text_printf(out, "noise: %s: ", name);
-    if (busy[0])
+    if (busy[0] && tt_json_get(profile, "rows")) /* of ranks: links take time too, which nobody waits for */
+        tt_text_printf(out, "when it was measured, %s; its steps may have taken longer than on a quiet one", busy);
+    else if (busy[0])
         tt_text_printf(out, "when it was measured, %s; its step may have taken %s as long as on a quiet "
                             "one", busy, tt_slowed_words(step, 3, times));
     else

@@ -14,9 +14,9 @@ static void impossible_ranks(const char *name, const struct tt_json *profile, st
     for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
         double percent = tt_json_number(r, "efficiency_percent", NAN);
         if (!(percent > 110)) continue;
-        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks cannot be; something else used the "
-                            "machine while one rank alone was measured. Its figures say nothing about scaling: "
-                            "measure it again\n", name, percent, tt_json_number(r, "ranks", 0));
+        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks cannot be: one rank alone took too long. "
+                            "Its figures say nothing about scaling: measure it again\n",
+                       name, percent, tt_json_number(r, "ranks", 0));
     }
 }
 
@@ -83,9 +83,9 @@ static void apart_alone(const struct tt_marked *m, struct tt_text *out)
         most = fmax(most, tt_json_number(row, "median_ms", NAN));
     }
     if (!first || most / least - 1 <= sqrt(2) * tt_runs_differ(backend)) return;
-    tt_text_printf(out, "noise: %s: one rank alone is the same program in each, and took %.4g to %.4g ms. The machine "
-                        "was not the same in all of them, and what is computed from that row (efficiency, limits) may "
-                        "be off by as much: measure them again\n", names, least, most);
+    tt_text_printf(out, "noise: %s: one rank alone is the same program in each, and took %.4g to %.4g ms. What "
+                        "is computed from that row (efficiency, limits) may be off by as much: measure them again\n",
+                   names, least, most);
 }
 
 void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out)

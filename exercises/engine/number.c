@@ -136,7 +136,8 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
         snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
     else if (number)
         snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone%s%.20s, like "
-                                        "12.5", m->given, end, q->unit ? ", in " : "", q->unit ? q->unit : "");
+                                        "%s", m->given, end, q->unit ? ", in " : "", q->unit ? q->unit : "",
+                 q->kind == TT_ASK_INTERVAL ? "1.05 to 1.3" : "12.5");
     else
         snprintf(reason, sizeof reason, "\"%.80s\" is not a number; write it like 12.5", m->given);
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);

@@ -145,7 +145,7 @@ struct tt_held {
     bool unit;                 /* it has one */
     const struct tt_figure *f; /* the figure that it is; NULL: none that counts */
     double is;                 /* that figure in the unit that the number was given in */
-    int more;                  /* so many others it may be as well */
+    bool more;                 /* it may be others as well */
     bool shared;               /* a figure of the run which a figure has to tell from the learner's */
     bool untold;               /* a figure, if the sentence said of what: it has neither a unit nor a word of it */
 };

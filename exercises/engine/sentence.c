@@ -90,7 +90,7 @@ static void say_none(struct tt_mark *m, const struct tt_held *h, int n, const st
         snprintf(m->reason, sizeof m->reason, "%s is a figure of the run %.60s: name one that tells yours from it",
                  shared->given, f->unlike);
     else if (untold)
-        snprintf(m->reason, sizeof m->reason, "%s has no unit, and the sentence no word of what it is: add one",
+        snprintf(m->reason, sizeof m->reason, "%s would count only with a unit, or with a word of what it is",
                  untold->given);
     else if (f->unlike)
         snprintf(m->reason, sizeof m->reason,

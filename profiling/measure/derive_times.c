@@ -335,6 +335,39 @@ static tt_status make_room(struct times *t)
     return whole ? TT_OK : tt_no_memory("the tables of a profile");
 }
 
+/* Operations of one row of the table, and of one size. */
+static bool do_the_same(const struct tt_op *a, const struct tt_op *b)
+{
+    char shape[64], other[64];
+    if (a->group != b->group || a->phase != b->phase || strcmp(tt_op_name(a), tt_op_name(b))) return false;
+    tt_op_shape(a, shape);
+    tt_op_shape(b, other);
+    return !strcmp(shape, other) && tt_op_bytes(a) == tt_op_bytes(b);
+}
+
+/* What the operations that do the same as this one take together if each takes the median of all their launches; 0
+ * where one before it does the same. */
+static double usual_kind(const struct times *t, int op)
+{
+    const struct tt_op *ops = t->plan->ops;
+    int steps = t->r->t.steps, n = 0;
+    for (int i = 0; i < op; i++)
+        if (do_the_same(&ops[i], &ops[op])) return 0;
+    for (int i = op; i < t->plan->count; i++)
+        if (do_the_same(&ops[i], &ops[op]))
+            memcpy(t->values + steps * n++, t->r->t.op + (size_t)i * (size_t)steps, (size_t)steps * sizeof *t->values);
+    return n * tt_quantile(t->values, n * steps, 0.5);
+}
+
+/* A step of usual operations. The median of each one over the steps would not do: steps begin alike, so that turns of
+ * another program may fall into the same operation again and again. */
+static double usual_step(const struct times *t)
+{
+    double sum = 0;
+    for (int i = 0; i < t->plan->count; i++) sum += usual_kind(t, i);
+    return sum;
+}
+
 static void make_operation_times(struct times *t)
 {
     struct tt_times *times = &t->r->t;
@@ -348,7 +381,8 @@ static void make_operation_times(struct times *t)
     double whole = tt_quantile(times->scratch, times->steps, 0.5);
     times->scale = sum > 0 ? whole / sum : 1;
     for (int i = 0; i < t->plan->count; i++) times->median[i] *= times->scale;
-    t->out->run.interrupted = t->r->serial || times->beside ? NAN : times->scale; /* ranks wait for each other */
+    bool alone = !t->r->serial && !times->beside; /* a device; ranks wait for each other */
+    t->out->run.interrupted = alone ? whole / usual_step(t) : NAN;
 }
 
 static void make_all(struct times *t)
