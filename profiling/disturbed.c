@@ -23,8 +23,8 @@ double tt_interrupted_slowed(double interrupted) { return tt_is_interrupted(inte
 
 void tt_interrupted_words(double interrupted, char out[120])
 {
-    snprintf(out, 120, "the device was interrupted, as by other programs: operations took %.1f times the median of "
-                       "their kind", interrupted);
+    snprintf(out, 120, "the device was interrupted, as by other programs: operations or steps took %.1f times their "
+                       "medians", interrupted);
 }
 
 double tt_step_slowed(const struct tt_profile *p)

@@ -13,8 +13,8 @@ bool tt_host_computes(const struct tt_profile *p);
 int tt_profile_threads(const struct tt_profile *p);
 
 /* Of a device (run.interrupted; NaN: not known, or of none): by how many times its recorded operations together exceed
- * the medians of their kinds. A turn of another program makes the operation longer that it falls into;
- * others that do the same do not know it. Where operations last several turns all of them do. */
+ * the medians of their kinds, or the longest steps their median where that is beyond half more. A turn of another
+ * program makes the operation longer that it falls into; others that do the same do not know it. */
 bool tt_is_interrupted(double interrupted);
 /* How many times as long as alone the device may have taken: twice that, as it is a mean; 1 if it was not. */
 double tt_interrupted_slowed(double interrupted);

@@ -134,7 +134,8 @@ static bool is_chance(const struct tt_quoted *q, const char *sentence, const str
 {
     int digits = tt_exercise_digits(q->given);
     bool named = f->column && f->row[0] && has_row(sentence, f), exact = x == fabs(f->value);
-    return !named && ((f->column && digits < 3) || (digits < 2 && !exact));
+    bool count = !f->unit && f->value == trunc(f->value); /* 2.00 too */
+    return !named && ((f->column && (digits < 3 || count)) || (digits < 2 && !exact));
 }
 
 /* By its unit or by a word the sentence says what the number is of. */

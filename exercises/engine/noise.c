@@ -49,7 +49,7 @@ int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out
     if (!profile) return 0;
     if (tt_is_interrupted(tt_exercise_interrupted(profile))) {
         out[n].value = tt_exercise_interrupted(profile);
-        out[n++].name = "how many times the medians of their kinds the operations of a run took";
+        out[n++].name = "how many times their medians the operations or steps of a run took";
         return n;
     }
     double waited = tt_exercise_waited(profile), recorded = tt_exercise_recorded_waited(profile);

@@ -334,7 +334,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     *mistaken = -right;
     bool negative = x != 0 && is_slip(q, given, x, -right);
     if (negative && !q->unit && right > 0) return "what is wanted is not negative";
-    if (negative) return "the sign is the other way round";
+    if (negative) return "the sign is another one";
     *mistaken = 2 * right;
     if (!is_small_count(q, x, right) && is_times(q, x, 2, right))
         return "twice what is wanted: is a factor 2 counted double?";

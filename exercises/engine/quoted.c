@@ -8,7 +8,7 @@
 
 #include "exercises/engine/parts.h"
 
-enum quantity { TIME, BYTES, WORK, INTENSITY, PARTS };
+enum quantity { TIME, BYTES, WORK, INTENSITY, PARTS, RATE };
 
 /* In seconds, bytes, FLOP, FLOP per byte (before FLOP, which they begin with), or of a whole. */
 static const struct tt_unit {
@@ -26,6 +26,9 @@ static const struct tt_unit {
              {"MFLOP", WORK, 1e6},   {"GFLOP", WORK, 1e9},    {"TFLOP", WORK, 1e12},    {"MFLOPs", WORK, 1e6},
              {"GFLOPs", WORK, 1e9},  {"TFLOPs", WORK, 1e12},  {"%", PARTS, 0.01},       {"percent", PARTS, 0.01},
              {"per cent", PARTS, 0.01}, {"parts", PARTS, 1}};
+
+/* "129.6 GFLOP/s" is no amount. */
+static const struct tt_unit rate = {"a rate", RATE, 1};
 
 const struct tt_unit *tt_exercise_unit(const char *text)
 {
@@ -83,18 +86,16 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     const char *behind = *at + (**at == ' ');
     out->scaled = out->number * tt_exercise_scale(behind); /* 0 where no such letter follows */
     out->unit = tt_exercise_unit(behind);
+    if (out->unit && behind[strlen(out->unit->name)] == '/') out->unit = &rate;
     return true;
 }
 
-/* Without a sign of percent, 0.387 is a part of a whole, and so is 1.35 of what may be more than the whole; 38.7 may be
- * meant as percent, and 38 may be anything. */
+/* Without a sign of percent, 0.387 is a part of a whole, and so is 1.35 of what may be more than the whole. */
 static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
 {
-    int n = 0;
-    if (!strchr(q->given, '.')) return 0;
-    as[n++] = q->number * 0.01 / unit->scale;
-    if ((q->number < 1 && tt_exercise_digits(q->given) > 1) || unit->scale == 1) as[n++] = q->number / unit->scale;
-    return n;
+    bool part = strchr(q->given, '.') && ((q->number < 1 && tt_exercise_digits(q->given) > 1) || unit->scale == 1);
+    as[0] = q->number / unit->scale;
+    return part;
 }
 
 int tt_exercise_quoted_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])

@@ -30,12 +30,12 @@ static void say_all(const struct tt_held *h, int n, struct tt_mark *m)
     struct tt_text text = {0};
     bool busy = false;
     for (int i = 0; i < n; i++) {
-        if (!h[i].f && !h[i].unit) continue;
+        if (!h[i].f && (!h[i].unit || h[i].shared)) continue;
         if (text.n) tt_text_puts(&text, "; ");
         if (h[i].f)
             say_held(&h[i], &text);
         else
-            tt_text_printf(&text, "%s: none that this check knows", h[i].given);
+            tt_text_printf(&text, "%s: none that this question looks for", h[i].given);
         busy |= h[i].f && h[i].f->busy;
     }
     tt_exercise_because(m, TT_MARK_RIGHT, "");

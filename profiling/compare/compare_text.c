@@ -66,7 +66,7 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
     }
     if (busy)
         tt_text_puts(out, "busy: at least one of the two runs was measured on a busy machine, which makes steps too "
-                          "long. The interval allows for what their waiting explains; one that holds 1 decides "
+                          "long. The interval allows for what others may have taken; one that holds 1 decides "
                           "nothing\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);

@@ -89,6 +89,9 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
+    const struct tt_profile_run *here = &r->profile.run, *there = &base->profile.run;
+    if (tt_is_interrupted(here->interrupted) || tt_is_interrupted(there->interrupted))
+        return; /* one operation that was shrinks the shares of all others */
     if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
     const struct tt_control *k = &r->control;
     bool interval = isfinite(r->range.low);

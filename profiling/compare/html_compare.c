@@ -59,7 +59,7 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
         "holds the truth of these runs; it is no narrower than runs of one program differ, 1.4 %% to both sides on a "
         "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). On a busy machine, which makes steps too "
-        "long, it allows for what their waiting explains; a pale bar then shows neither gain nor loss.");
+        "long, it allows for what others may have taken; a pale bar then shows neither gain nor loss.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 

@@ -309,6 +309,46 @@ static void make_step(struct times *t)
     s->peak_memory_bytes = (double)r->after.memory_peak;
 }
 
+/* Operations of one row of the table, and of one size. */
+static bool do_the_same(const struct tt_op *a, const struct tt_op *b)
+{
+    char shape[64], other[64];
+    if (a->group != b->group || a->phase != b->phase || strcmp(tt_op_name(a), tt_op_name(b))) return false;
+    tt_op_shape(a, shape);
+    tt_op_shape(b, other);
+    return !strcmp(shape, other) && tt_op_bytes(a) == tt_op_bytes(b);
+}
+
+/* What the operations that do the same as this one take together if each takes the median of all their launches. Adds
+ * what they took in each step to `took`. 0 where one before it does the same, and of one that is alone of its kind,
+ * which is its own median. */
+static double usual_kind(const struct times *t, int op, double *took)
+{
+    const struct tt_op *ops = t->plan->ops;
+    const struct tt_times *times = &t->r->t;
+    int steps = times->steps, n = 0;
+    for (int i = 0; i < op; i++)
+        if (do_the_same(&ops[i], &ops[op])) return 0;
+    for (int i = op; i < t->plan->count; i++)
+        if (do_the_same(&ops[i], &ops[op]))
+            memcpy(t->values + steps * n++, times->op + (size_t)i * (size_t)steps, (size_t)steps * sizeof *t->values);
+    for (int i = 0; n > 1 && i < n * steps; i++) took[i % steps] += t->values[i];
+    return n > 1 ? n * tt_quantile(t->values, n * steps, 0.5) : 0;
+}
+
+/* The median of each operation over the steps would not do for this: steps begin alike, so that turns of another
+ * program may fall into the same operation again and again. Where the longest steps are far from the median it is
+ * those. */
+static double interrupted(const struct times *t)
+{
+    double *took = t->r->t.scratch, usual = 0, far = t->out->step.p95 / t->out->step.seconds;
+    if (t->r->serial || t->r->t.beside) return NAN; /* no device, or ranks, which wait for each other */
+    for (int i = 0; i < t->r->t.steps; i++) took[i] = 0;
+    for (int i = 0; i < t->plan->count; i++) usual += usual_kind(t, i, took);
+    double times = usual > 0 ? tt_quantile(took, t->r->t.steps, 0.5) / usual : NAN;
+    return far > 1.5 ? fmax(times, far) : times;
+}
+
 static void make_launch(struct times *t)
 {
     struct tt_profile_launch *l = &t->out->launch;
@@ -335,39 +375,6 @@ static tt_status make_room(struct times *t)
     return whole ? TT_OK : tt_no_memory("the tables of a profile");
 }
 
-/* Operations of one row of the table, and of one size. */
-static bool do_the_same(const struct tt_op *a, const struct tt_op *b)
-{
-    char shape[64], other[64];
-    if (a->group != b->group || a->phase != b->phase || strcmp(tt_op_name(a), tt_op_name(b))) return false;
-    tt_op_shape(a, shape);
-    tt_op_shape(b, other);
-    return !strcmp(shape, other) && tt_op_bytes(a) == tt_op_bytes(b);
-}
-
-/* What the operations that do the same as this one take together if each takes the median of all their launches; 0
- * where one before it does the same. */
-static double usual_kind(const struct times *t, int op)
-{
-    const struct tt_op *ops = t->plan->ops;
-    int steps = t->r->t.steps, n = 0;
-    for (int i = 0; i < op; i++)
-        if (do_the_same(&ops[i], &ops[op])) return 0;
-    for (int i = op; i < t->plan->count; i++)
-        if (do_the_same(&ops[i], &ops[op]))
-            memcpy(t->values + steps * n++, t->r->t.op + (size_t)i * (size_t)steps, (size_t)steps * sizeof *t->values);
-    return n * tt_quantile(t->values, n * steps, 0.5);
-}
-
-/* A step of usual operations. The median of each one over the steps would not do: steps begin alike, so that turns of
- * another program may fall into the same operation again and again. */
-static double usual_step(const struct times *t)
-{
-    double sum = 0;
-    for (int i = 0; i < t->plan->count; i++) sum += usual_kind(t, i);
-    return sum;
-}
-
 static void make_operation_times(struct times *t)
 {
     struct tt_times *times = &t->r->t;
@@ -381,8 +388,6 @@ static void make_operation_times(struct times *t)
     double whole = tt_quantile(times->scratch, times->steps, 0.5);
     times->scale = sum > 0 ? whole / sum : 1;
     for (int i = 0; i < t->plan->count; i++) times->median[i] *= times->scale;
-    bool alone = !t->r->serial && !times->beside; /* a device; ranks wait for each other */
-    t->out->run.interrupted = alone ? whole / usual_step(t) : NAN;
 }
 
 static void make_all(struct times *t)
@@ -390,6 +395,7 @@ static void make_all(struct times *t)
     make_operation_times(t);
     t->r->t.copy_median = tt_passes_median(t->r, t->r->t.copy);
     make_step(t);
+    t->out->run.interrupted = interrupted(t);
     make_launch(t);
     make_operators(t);
     make_groups(t);

@@ -9,13 +9,13 @@ static void sentences_hold_figures(struct tt_exercise *e, struct tt_formula_run 
         const char *sentence, *means, *reason;
     } figures[] = {
         {"attention_scores reaches 72.9 % of its roof", "72.9 %: what attention_scores reaches of its roof", NULL},
-        {"The roof % of attention_softmax is 15.7", "15.7: what attention_softmax reaches of its roof", NULL},
+        {"The roof of attention_softmax is 15.7 %", "15.7 %: what attention_softmax reaches of its roof", NULL},
         {"attention_scores reaches 15.7 % of its roof", "15.7 %: what attention_softmax reaches of its roof", NULL},
         {"flash_long makes 733 tokens/s", "733: the tokens a second of flash_long", NULL},
         {"fused_long makes 733 tokens/s", "733: the tokens a second of flash_long", NULL},
         {"fused takes 5585 ms", "5585 ms: the step of flash_long. ", NULL},
         {"flash is 1.79 times as fast as fused", "1.79: how many times as fast as fused_long flash_long is", NULL},
-        {"It takes 5585 ms and 900 MiB", "the step of flash_long; 900 MiB: none that this check knows", NULL},
+        {"It takes 5585 ms and 900 MiB", "the step of flash_long; 900 MiB: none that this question looks for", NULL},
         {"The MFU of fused_long and flash_long is 7.04 % and 12.6 %",
          "7.04 %: the MFU of fused_long; 12.6 %: the MFU of flash_long", NULL},
         {"optimizer takes 0.9 % of the step", "0.9 %: the share of optimizer", NULL},
@@ -23,7 +23,7 @@ static void sentences_hold_figures(struct tt_exercise *e, struct tt_formula_run 
         {"attention_softmax takes 0.9 %", NULL, "none of"},
         {"5585 ms (flash) and 9997 ms (fused) a step",
          "5585 ms: the step of flash_long; 9997 ms: the step of fused_long", NULL},
-        {"It is 15.7 here", NULL, "15.7 would count only with a unit, or with a word of what it is"}};
+        {"It is 733 here", NULL, "733 would count only with a unit, or with a word of what it is"}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         bool right = ask(e, r, 4, "recompute", figures[i].sentence, &m) == TT_MARK_RIGHT;
         CHECK(right ? figures[i].means && strstr(m.means, figures[i].means)
