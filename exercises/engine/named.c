@@ -133,7 +133,8 @@ static int fit_of(const char *sentence, const struct tt_figure *f, const struct 
 static bool is_chance(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, double x)
 {
     int digits = tt_exercise_digits(q->given);
-    bool named = f->column && f->row[0] && has_row(sentence, f), exact = x == fabs(f->value);
+    bool named = f->column && f->row[0] && has_row(sentence, f);
+    bool exact = x == fabs(f->value) || (f->unlike && x == fabs(f->other));
     bool count = !f->unit && f->value == trunc(f->value); /* 2.00 too */
     return !named && ((f->column && (digits < 3 || count)) || (digits < 2 && !exact));
 }

@@ -19,6 +19,8 @@ static void evidence_is_what_compare_prints(void)
         CHECK(ask(&e, r, 2, i % 2 ? "cure" : "evidence", right[i], &m) == TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
     CHECK(ask(&e, r, 2, "evidence", "it is bad, for 2 reasons", &m) == TT_MARK_UNKNOWN, "%s", m.means);
     CHECK(ask(&e, r, 2, "evidence", "The host does not wait", &m) == TT_MARK_UNKNOWN, "%s", m.means);
+    CHECK(ask(&e, r, 2, "evidence", "In healthy the host waits 1 time", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "1 is a figure of the run healthy"), "%s%s", m.reason, m.means);
     r[1].profile = healthy;
     CHECK(ask(&e, r, 2, "cure", right[2], &m) == TT_MARK_PASSED && strstr(m.reason, "tells the two runs apart"),
           "nothing differs: %s", m.reason);
