@@ -124,19 +124,38 @@ static void leave(struct gpu *gpu)
     gpu->collectives = NULL;
 }
 
+static tt_status make_id(struct gpu *gpu, int rank, ncclUniqueId *id)
+{
+    TT_TRY(load(gpu));
+    if (gpu->collectives->comm) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    pretend_own_machine(rank);
+    if (rank == 0) TRY(gpu, GetUniqueId, id);
+    return TT_OK;
+}
+
+/* Rank 0's id. The others wait for it, so it is shared also where rank 0 has none: no id is all zeros. */
+static tt_status share_id(struct gpu *gpu, const struct tt_ranks *ranks, ncclUniqueId *id)
+{
+    static const ncclUniqueId none;
+    *id = none;
+    tt_status st = make_id(gpu, ranks->rank, id);
+    if (st) *id = none;
+    tt_status shared = ranks->share(ranks->user, id, sizeof *id);
+    if (st) tt_status_free(shared);
+    if (st || shared) return st ? st : shared;
+    if (ranks->rank == 0 || memcmp(id, &none, sizeof none)) return TT_OK;
+    return tt_fail(TT_FAILED, "join: rank 0 has no id of " GPU_COLLECTIVES_NAME);
+}
+
 tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks)
 {
     struct gpu *gpu = self;
     gpu->leave = leave;
-    tt_status st = load(gpu);
-    if (st || !ranks) return st;
-    struct gpu_collectives *c = gpu->collectives;
-    if (c->comm) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
-    CHECK(gpu, gpu_rt_set_device(gpu->device));
-    pretend_own_machine(ranks->rank);
+    if (!ranks) return load(gpu);
     ncclUniqueId id;
-    if (ranks->rank == 0) TRY(gpu, GetUniqueId, &id);
-    TT_TRY(ranks->share(ranks->user, &id, sizeof id));
+    TT_TRY(share_id(gpu, ranks, &id));
+    struct gpu_collectives *c = gpu->collectives;
     ncclResult_t e = c->CommInitRank(&c->all, ranks->count, id, ranks->rank);
     if (e != ncclSuccess) {
         c->all = NULL;

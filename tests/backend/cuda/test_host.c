@@ -173,6 +173,7 @@ int main(void)
     TEST(leaves_the_other_gpus_alone);
     TEST(collectives_are_in_place);
     TEST(collectives_know_their_part);
+    TEST(joins_nobody_without_an_id);
     TEST(says_that_two_ranks_share_a_gpu);
     TEST(streams_that_multiply_share_nothing);
     TEST(a_capture_makes_nothing);

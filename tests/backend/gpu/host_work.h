@@ -370,6 +370,26 @@ static void collectives_know_their_part(void)
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
 }
 
+/* As rank 1 of 2, whose rank 0 could make no id. */
+static tt_status share_no_id(void *user, void *bytes, size_t size)
+{
+    memset(bytes, 0, size);
+    ++*(int *)user;
+    return TT_OK;
+}
+
+static void joins_nobody_without_an_id(void)
+{
+    struct work w = {0};
+    int shared = 0;
+    if (!open_together(&w)) SKIP("the header of the library of collectives is not here");
+    const struct tt_ranks second = {1, 2, share_no_id, &shared};
+    CHECK_FAILS(w.b.ops->join(w.b.self, &second), "rank 0 has no id");
+    CHECK(shared == 1, "%d", shared);
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
 static void says_that_two_ranks_share_a_gpu(void)
 {
     struct work w = {0};
