@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 bool tt_is_terminal(FILE *f)
@@ -10,6 +11,12 @@ bool tt_is_terminal(FILE *f)
     const char *term = getenv("TERM");
     if (getenv("OMPI_COMM_WORLD_RANK")) return false; /* Open MPI gives its ranks a pseudo-terminal */
     return isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
+}
+
+int tt_terminal_columns(FILE *f)
+{
+    struct winsize size;
+    return tt_is_terminal(f) && !ioctl(fileno(f), TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
 const char *tt_colour(FILE *f, enum tt_colour c)
