@@ -14,19 +14,24 @@
 // clang-format off
 static const struct tt_option rows[] = {
     {"do", AT(words), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "WORDS",
-     .help = "list, start N DIR, hint [N] [K|NAME], check [N] [DIR], page [DIR...], report [N] [DIR], solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
+     .help = "what to do: list, start N DIR, hint [N] [K|NAME], check [N] [DIR], page [DIR...], report [N] [DIR], "
+             "solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
     {"recorded", AT(recorded), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
-     .help = "with start: put the profiles recorded on an H200 into the folder too, also later, where the exercise has them", .flag_only = true},
+     .help = "with start: also put the exercise's profiles that were recorded on an H200 into the folder, if it has "
+             "any; works later too", .flag_only = true},
     {"reveal", AT(reveal), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
-     .help = "show what would have been right; what was shown earns no points any more", .flag_only = true},
+     .help = "with check: show the right answers; an answer that was shown earns no more points", .flag_only = true},
     {"csv", AT(csv), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "FILE",
-     .help = "write the table of the class as CSV too; \"\" = do not", .flag_only = true},
+     .help = "with class: also write the table as CSV; \"\" = do not", .flag_only = true},
     {"html", AT(html), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "FILE",
-     .help = "with class: write a page for a browser too; with page: where; \"\" = page.html here, and none of a class", .flag_only = true},
+     .help = "with class: also write a page for a browser; with page: the file of the page; \"\" = page.html here "
+             "with page, none with class", .flag_only = true},
     {"every", AT(every), "Exercise", 1 << TT_CMD_EXERCISE, "0", "[0, 86400]", "SECONDS",
-     .help = "with class --html: write the page again and again, and let the browser load it; 0 = once", .flag_only = true},
+     .help = "with class --html: seconds after which the page is written again and the browser reloads it; 0 = write "
+             "it once",
+     .flag_only = true},
     {"fault", AT(fault), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "NAME|random:SEED",
-     .help = "with solution: say which fault this is", .check = tt_fault_check, .flag_only = true},
+     .help = "with solution: explain this fault", .check = tt_fault_check, .flag_only = true},
 };
 // clang-format on
 const struct tt_rows tt_exercise_rows = TT_ROWS(rows);

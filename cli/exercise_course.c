@@ -1,4 +1,4 @@
-/* tt exercise list, hint, solution: where the course lies, and what it says. */
+/* tt exercise list, hint, solution: finds the folder of the course and prints from it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ tt_status tt_exercise_find_course(char out[1024])
     return tt_fail(TT_FAILED, "the exercises are not where they were installed; set TT_EXERCISES to their folder");
 }
 
-/* The folder of exercise `number`: the one whose name begins with it. */
+/* The folder of the exercise with the number in `word`: its name begins with that number. */
 static tt_status find_exercise(const struct tt_exercise_call *k, const char *word, char *out, size_t size)
 {
     char *end;
@@ -99,7 +99,7 @@ static void put_exercise(struct tt_json_writer *w, const struct tt_exercise *e)
     tt_json_end(w, '}');
 }
 
-/* `writer`: of JSON; NULL prints a line instead. */
+/* Writes JSON with `writer`; if that is NULL, prints a line. */
 static tt_status list_one(const struct tt_exercise *e, void *writer)
 {
     if (writer)
@@ -169,7 +169,7 @@ static tt_status read_text(const struct tt_exercise *e, const char *name, char *
     return tt_file_read(path, TT_EXERCISE_TEXT, out, &size);
 }
 
-/* "## 3 step_ms, kernels": the third hint, and the questions it helps with. */
+/* Whether a heading has the word. "## 3 step_ms, kernels" is the third hint, and the questions it helps with. */
 static bool is_heading(const char *line, const char *word)
 {
     size_t n = strlen(word), end = strcspn(line, "\n");
@@ -186,7 +186,7 @@ static const char *next_heading(const char *text)
     return at ? at + 1 : NULL;
 }
 
-/* The hint with this number, or for this question. */
+/* Prints the hint with this number or for this question; false: there is none. */
 static bool print_hint(const char *text, const char *word)
 {
     const char *at = !strncmp(text, "## ", 3) ? text : next_heading(text);
@@ -206,7 +206,7 @@ static int count_hints(const char *text)
     return n;
 }
 
-/* What the check would say about a question that no hint is for. */
+/* Prints what the check would say about a question for which there is no hint; false: there is no such question. */
 static bool print_look(const struct tt_exercise *e, const char *id)
 {
     for (int i = 0; i < e->question_count; i++) {
@@ -251,7 +251,7 @@ static tt_status hint_of(const struct tt_exercise *e, const char *word)
 tt_status tt_exercise_hint(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
-    bool here = k->n == 2 && !strspn(k->words[1], "0123456789"); /* a question of the folder we are in */
+    bool here = k->n == 2 && !strspn(k->words[1], "0123456789"); /* a question of the current folder */
     tt_status st = here ? tt_exercise_open_in(k, ".", &e) : tt_exercise_open(k, &e);
     if (!st) st = hint_of(&e, here ? k->words[1] : k->n > 2 ? k->words[2] : "1");
     tt_exercise_free(&e);

@@ -6,7 +6,8 @@
 
 #include "cli/exercise.h"
 
-/* "../04-fused/README.md" leaves the folder, "kernel.c" does not; an address has a colon. */
+/* Whether a link leads to what is not copied: "../04-fused/README.md" does, "kernel.c" does not unless it is left
+ * behind. A target with a colon is an address and does not. */
 static bool leaves(const char *target, size_t n, bool (*left_behind)(const char *name))
 {
     char name[256];
@@ -15,7 +16,7 @@ static bool leaves(const char *target, size_t n, bool (*left_behind)(const char 
     return !strchr(name, ':') && (strchr(name, '/') || left_behind(name));
 }
 
-/* Where it leads, in full; false when there is nothing. */
+/* The full path of a link's target; false: there is no such file. */
 static bool whole_path(const char *folder, const char *target, size_t n, char out[PATH_MAX])
 {
     char path[PATH_MAX];

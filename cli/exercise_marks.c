@@ -4,10 +4,22 @@
 #include <string.h>
 
 #include "cli/exercise.h"
+#include "cli/wrap.h"
 #include "core/base/file.h"
 #include "exercises/engine/page.h"
 
 enum { RESULTS = 4096 };
+
+/* What is said of a question stands behind its mark and its name. */
+static int after_the_name(const char *line) { return !strncmp(line, "  ", 2) ? TT_MARK_COLUMN : 4; }
+
+static void print_marks(const struct tt_exercise_call *k, const char *text, const char *json)
+{
+    if (k->c->json)
+        fputs(json, stdout);
+    else
+        tt_print_wrapped(stdout, text, after_the_name);
+}
 
 static tt_status show_marked(const struct tt_exercise_call *k, struct tt_marked *m)
 {
@@ -21,7 +33,7 @@ static tt_status show_marked(const struct tt_exercise_call *k, struct tt_marked 
     if (!st) st = tt_text_status(&json);
     snprintf(path, sizeof path, "%s/result.json", m->folder);
     if (!st) st = tt_file_replace(path, json.s, json.n);
-    if (!st) fputs(k->c->json ? json.s : text.s, stdout);
+    if (!st) print_marks(k, text.s, json.s);
     tt_text_free(&text);
     tt_text_free(&json);
     if (st || m->passed) return st;
@@ -30,7 +42,7 @@ static tt_status show_marked(const struct tt_exercise_call *k, struct tt_marked 
                    (long long)m->exercise->number, m->points, m->most, (long long)m->exercise->number);
 }
 
-/* check N DIR; check DIR, which knows its number; check N and check alone, in the folder. */
+/* check N DIR; check DIR, where the folder knows its number; check N and check alone, in the folder itself. */
 static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercise *e, const char **folder)
 {
     bool only_folder = k->n == 2 && tt_is_dir(k->words[1]);
@@ -47,7 +59,7 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
                              *folder, k->words[1], *folder);
 }
 
-/* Marks the folder that the call names, and hands it on. */
+/* Marks the folder that the call names, and passes the marks to `then`. */
 static tt_status with_marked(const struct tt_exercise_call *k,
                              tt_status (*then)(const struct tt_exercise_call *k, struct tt_marked *m))
 {

@@ -33,7 +33,7 @@ static bool is_started(const char *folder)
     return number > 0;
 }
 
-/* The folder itself, or those in it, by name. */
+/* Adds the folder itself if an exercise was started in it, else the folders in it where one was, sorted by name. */
 static tt_status find_folders(struct found *f, const char *folder)
 {
     struct dirent **names;
@@ -118,9 +118,9 @@ tt_status tt_exercise_page(const struct tt_exercise_call *k)
     return st;
 }
 
-/* ---- a class that goes on ---- */
+/* ---- the page of a class, again and again ---- */
 
-/* Nobody has checked anything yet, or a result cannot be read: the page says so, and the next round looks again. */
+/* Nobody has checked anything yet, or no result can be read. The page says so, and the next round tries again. */
 static tt_status say_so(const struct tt_exercise_call *k, tt_status failure)
 {
     fprintf(stderr, "note    %s\n", failure->text);

@@ -60,6 +60,18 @@ static tt_status copy_folder(const char *from, const char *to)
     return st;
 }
 
+static tt_status write_worksheet(const struct tt_exercise *e, const char *folder)
+{
+    char path[2400];
+    struct tt_text sheet = {0};
+    snprintf(path, sizeof path, "%s/worksheet.yaml", folder);
+    tt_exercise_worksheet(e, &sheet);
+    tt_status st = tt_text_status(&sheet);
+    if (!st) st = tt_file_replace(path, sheet.s, sheet.n);
+    tt_text_free(&sheet);
+    return st;
+}
+
 static bool taken(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -92,6 +104,7 @@ static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exer
     if (begun == e->number) return use_recorded(k, e, folder);
     if (taken(folder)) return tt_fail(TT_USAGE, "%s is there already and not empty; name a new folder", folder);
     TT_TRY(copy_folder(e->folder, folder));
+    TT_TRY(write_worksheet(e, folder));
     TT_TRY(tt_exercise_note(e, folder));
     printf("exercise %lld: %s, about %lld minutes\n", (long long)e->number, e->title, (long long)e->minutes);
     if (k->own->recorded) TT_TRY(use_recorded(k, e, folder));

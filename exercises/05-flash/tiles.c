@@ -1,10 +1,10 @@
-/* Causal attention of one head in tiles with online softmax, as flash attention does it, in plain C: to try tile sizes
- * out.
+/* Causal attention of one head in tiles with online softmax, as flash attention does it, in plain C: a program to try
+ * tile sizes with.
  *
  *     cc -O2 -o tiles tiles.c -lm && ./tiles LENGTH HEAD_DIM ROWS COLS
  *
- * ROWS rows of Q meet COLS rows of K and V at a time. What a GPU would hold on chip, and the bytes it would read and
- * write in memory, follow from the loops and are counted as they run. */
+ * ROWS rows of Q meet COLS rows of K and V at a time. The program counts the bytes that a GPU would read from and write
+ * to memory, and computes how many it would hold on chip. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static float dot(const float *a, const float *b, int n)
     return sum;
 }
 
-/* Columns [c0, c1) for row i: m is the largest score so far, l the sum of exp(score - m), o the sum of exp(score - m)
- * v. When a larger score comes, what was summed is scaled down; it is never read again. */
+/* Adds columns [c0, c1) to row i. m is the largest score so far, l the sum of exp(score - m), and o the sum of
+ * exp(score - m) v. When a larger score comes, the sums are scaled down, so no column is read again. */
 static void row_meets_tile(struct shape s, int i, int c0, int c1, const float *q, const float *K, const float *V,
                            float *m, float *l, float *o)
 {
@@ -58,7 +58,7 @@ static void row_meets_tile(struct shape s, int i, int c0, int c1, const float *q
     *m = top;
 }
 
-/* Returns the bytes that went between memory and chip. */
+/* Returns the bytes that a GPU would move between memory and chip. */
 static double flash(struct shape s, const float *Q, const float *K, const float *V, float *O)
 {
     float *m = room((size_t)s.rows * sizeof *m), *l = room((size_t)s.rows * sizeof *l);
@@ -85,7 +85,7 @@ static double flash(struct shape s, const float *Q, const float *K, const float 
     return moved;
 }
 
-/* Every row at once in fp64: largest score first, then the sum. */
+/* The largest error of O, compared with a plain softmax in fp64: all scores of a row, their maximum, then the sum. */
 static double largest_error(struct shape s, const float *Q, const float *K, const float *V, const float *O)
 {
     double worst = 0, *score = room((size_t)s.S * sizeof *score);

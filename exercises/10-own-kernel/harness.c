@@ -1,11 +1,11 @@
 /* Tests and times residual_norm() of kernel.c.
  *
  *     cc -O3 -o mine kernel.c harness.c -lm
- *     ./mine            right at awkward sizes? how fast?
- *     ./mine fused      the same; it must not touch scratch, and has to finish a row before it reads far beyond it
+ *     ./mine            is it right at awkward sizes, and how fast is it?
+ *     ./mine fused      the same; besides, it must not touch scratch, and must finish a row before it reads far ahead
  *
- * The oracle is the formula in fp64. Every output is poisoned before, has guard zones around it, and must come out
- * the same bits twice. The exit code is 1 when anything is wrong. */
+ * The results are compared with the formula in fp64. Outputs are filled with a poison value before, buffers have guard
+ * zones around them, and a second call must give the same bits in y. The exit code is 1 if anything is wrong. */
 #define _DEFAULT_SOURCE
 #include "kernel.h"
 
@@ -89,7 +89,7 @@ static int scratch_untouched(const struct problem *p)
     return 1;
 }
 
-/* The largest error, and where it is. Not a number is the worst, and stays. */
+/* The largest error, and where it is. NaN is the worst error: once it was found, it stays. */
 struct error {
     double size;
     const char *output;
@@ -155,8 +155,8 @@ static int test(long rows, long cols, float largest, float eps, int fused)
 
 /* ---- one pass? ---- */
 
-/* A row of x is a page of memory that must not be read: whoever reads it ends up here, and what is finished by then
- * shows in which order the kernel goes. */
+/* One row of x is a page of memory that cannot be read. A kernel that reads it ends up here, and the rows that are
+ * finished by then show in which order it works. */
 static sigjmp_buf stopped;
 static void stop(int number)
 {
@@ -189,7 +189,7 @@ static int finishes_before(long done, long barred)
     return finished;
 }
 
-/* From the first row to the last, or the other way round. */
+/* Whether the kernel is one pass over the rows, from the first to the last or the other way round. */
 static int test_one_pass(void)
 {
     int good = finishes_before(0, 15) || finishes_before(15, 0);
@@ -234,8 +234,8 @@ int main(int argc, char **argv)
     int fused = argc == 2 && !strcmp(argv[1], "fused"), good = 1;
     if (argc > 1 && !fused) return fprintf(stderr, "usage: %s [fused]\n", argv[0]), 2;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) good &= test(sizes[i][0], sizes[i][1], 2, 1e-6f, fused);
-    good &= test(7, 13, 2, 0.5f, fused);      /* eps counts */
-    good &= test(3, 40, 1e-3f, 1e-6f, fused); /* and in rows that are nearly zero it always does */
+    good &= test(7, 13, 2, 0.5f, fused);      /* a large eps counts */
+    good &= test(3, 40, 1e-3f, 1e-6f, fused); /* in rows near zero a small one does, too */
     if (good && fused) good = test_one_pass();
     if (good) measure(2048, 1024);
     return !good;

@@ -1,5 +1,5 @@
-/* Your kernel. It begins as the baseline does it: six passes, five of them over the whole matrix, handing on through
- * memory. It is right. Make it one pass over the rows that never touches scratch. */
+/* Your kernel. It starts as the baseline does it: six passes, five of them over the whole matrix, which hand their
+ * results on through memory. The results are right. Make it one pass over the rows that never touches scratch. */
 #include "kernel.h"
 
 #include <math.h>

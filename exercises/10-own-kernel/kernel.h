@@ -4,9 +4,11 @@
  *     rstd[r]   = 1 / sqrt(mean over c of sum[r, c]^2 + eps)
  *     y[r, c]   = sum[r, c] * rstd[r] * weight[c]
  *
- * All matrices are (rows, cols), row after row; no two of them overlap. `scratch` is room for as many floats again, for
- * a kernel that needs it. tt calls residual_norm() of the library that --own-kernel names, once for each thread and at
- * the same time, each with some of the rows: it must not keep anything in static variables. */
+ * All matrices are (rows, cols), row by row, and do not overlap. `scratch` has room for rows * cols floats, for a
+ * kernel that needs it.
+ *
+ * With --own-kernel, tt calls residual_norm() of that library from several threads at the same time, each with some of
+ * the rows. So it must not keep anything in static variables. */
 #ifndef KERNEL_H
 #define KERNEL_H
 

@@ -1,4 +1,4 @@
-/* How far apart the results of two runs are, as tt compare says it. */
+/* How far the losses and gradients of two runs differ, by the rules of tt compare. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const struct tt_json *first_of(const struct tt_json *profile, const char 
     return j && j->type == TT_JSON_ARRAY ? j->first : NULL;
 }
 
-enum { ANYTHING = 1000000000 }; /* where one of the two is no number */
+enum { ANYTHING = 1000000000 }; /* the difference if only one of two losses is finite */
 
 static double loss_apart(const struct tt_json *x, const struct tt_json *y)
 {
@@ -18,7 +18,8 @@ static double loss_apart(const struct tt_json *x, const struct tt_json *y)
     return isfinite(here) == isfinite(there) ? fabs(here - there) : ANYTHING;
 }
 
-/* Steps of one number have one learning rate only where both runs have as many: whoever asks has to demand that. */
+/* The largest difference of the losses of the same steps. Steps of the same number have the same learning rate only if
+ * both runs have equally many: the check that asks has to require that. */
 static double losses_apart(const struct tt_json *a, const struct tt_json *b)
 {
     double most = NAN;
@@ -28,7 +29,7 @@ static double losses_apart(const struct tt_json *a, const struct tt_json *b)
     return most;
 }
 
-/* What is small beside the whole gradient is rounding. */
+/* Norms below a thousandth of the whole gradient's norm are rounding noise. */
 static double floor_of(const struct tt_json *profile)
 {
     double sum = 0;
@@ -39,7 +40,8 @@ static double floor_of(const struct tt_json *profile)
     return 1e-3 * sqrt(sum);
 }
 
-/* Of the first step, as a part of the norm that a tensor has in the first run. */
+/* The largest difference of a tensor's gradient norms in the first step, relative to its norm in run a. Relative to the
+ * floor if both norms are below it; to the norm in b if the one in a is 0. */
 static double gradients_apart(const struct tt_json *a, const struct tt_json *b)
 {
     double most = NAN, floor = floor_of(a);

@@ -1,4 +1,4 @@
-/* What the pages of the course have of their own; see profiling/report/assets.h. */
+/* The style sheet of the course's pages, embedded from course.css; see profiling/report/assets.h. */
 #ifndef TT_COURSE_ASSETS_H
 #define TT_COURSE_ASSETS_H
 

@@ -30,7 +30,7 @@ struct gathering {
     struct tt_text *notes;
 };
 
-/* A worksheet that was written after its result: the table would show what it was. */
+/* Notes a worksheet that has changed since its last check: its result is out of date. */
 static void note_stale(struct gathering *g, const char *folder, const char *result)
 {
     char sheet[2100];
@@ -42,7 +42,7 @@ static void note_stale(struct gathering *g, const char *folder, const char *resu
         tt_text_printf(g->notes, "note    %s has changed since its last check: tt exercise check %s\n", sheet, folder);
 }
 
-/* One that cannot be read does not keep the others from being shown. */
+/* Notes a result that cannot be read and leaves it out; the others are still shown. */
 static tt_status note_broken(struct gathering *g, tt_status st)
 {
     tt_text_printf(g->notes, "note    left out: %s\n", st->text);
@@ -53,7 +53,8 @@ static tt_status note_broken(struct gathering *g, tt_status st)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* result.json of the folder, or of folders in it, three levels down: class/learner/exercise. */
+/* Reads result.json of the folder, or else those of the folders in it, up to three levels down:
+ * class/learner/exercise. */
 static tt_status gather(struct gathering *g, const char *folder)
 {
     char path[2048];
@@ -119,7 +120,7 @@ bool tt_class_nameless(const struct tt_json *r) { return !tt_json_string(r, "lea
 
 bool tt_class_is_named(const struct tt_json *q) { return !strcmp(tt_json_string(q, "mark", ""), tt_mark_named); }
 
-/* The sum over the questions, which the table shows: a total that was written into the file counts for nothing. */
+/* Adds up the questions, as the table shows them. The total in the file is not used: it may have been edited. */
 double tt_class_points(const struct tt_json *r)
 {
     double sum = 0;

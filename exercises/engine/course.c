@@ -19,7 +19,8 @@ _Static_assert(sizeof(struct tt_course_options) <= sizeof((struct tt_config *)0)
 
 enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO,
       P = 1 << TT_CMD_PROFILE, K = 1 << TT_CMD_CHECK, B = 1 << TT_CMD_BENCH };
-/* "0.5" or "0.5,20": GB/s of a rank's link, and microseconds of a message; "" and "0" are none. */
+/* Reads "0.5" or "0.5,20": GB/s of a rank's link, and microseconds per message. "" and "0" mean no link. False: it is
+ * none of these. */
 static bool read_link(const char *text, double *gigabytes, double *microseconds)
 {
     char *end;
@@ -45,12 +46,15 @@ tt_status tt_course_check_link(const char *text)
 // clang-format off
 static const struct tt_option rows[] = {
     {"own-kernel", AT(own_kernel), TT_S_COMPUTE, T | I | P | K, "", NULL, "FILE",
-     .help = "a shared library whose residual_norm() does residual + RMSNorm, for exercise 10; \"\" = none",
-     .here = true, .flag_only = true}, /* it runs what is in the file, so no other file may ask for it */
+     .help = "shared library whose function residual_norm computes residual + RMSNorm, for exercise 10; \"\" = none",
+     .here = true, .flag_only = true}, /* it runs the code in FILE, so no configuration file may set it */
     {"fault", AT(fault), TT_S_COMPUTE, T | P | K | B, "", NULL, "NAME|random:SEED",
-     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
+     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or a hidden one drawn by SEED; \"\" "
+             "= none",
+     .check = tt_fault_check},
     {"link", AT(link), TT_S_RANKS, T | P | B, "", NULL, "GB/S[,US]",
-     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for exercise 11; on the CPU only; \"\" = as they are",
+     .help = "simulate links of this speed between ranks, with this many microseconds per message, for exercise 11; "
+             "on the CPU only; \"\" = do not",
      .check = tt_course_check_link, .here = true},
 };
 // clang-format on
@@ -75,7 +79,7 @@ const struct tt_hooks tt_course = {
     .close = tt_fault_close,
 };
 
-/* A GPU's has no place for a function of C; tt_own_kernel_check says so where anything is to run. */
+/* Only the CPU backend can call a C function; on another one, tt_own_kernel_check refuses the run. */
 static tt_status wrap_kernel(const struct tt_config *c, struct tt_backend *b)
 {
     bool own = tt_course_of(c)->own_kernel[0] && !strcmp(b->ops->name, "cpu");
@@ -105,7 +109,7 @@ tt_status tt_course_wrap(const struct tt_config *c, struct tt_backend *b)
     return st;
 }
 
-/* Which kernel of the learner's it was, so that two profiles can be told apart. */
+/* The file name of the learner's library and the start of its SHA-256: profiles of two kernels can be told apart. */
 static tt_status label_own_kernel(const char *path, struct tt_profile_run *run)
 {
     char *bytes, sha[TT_SHA256_DIGITS + 1];

@@ -1,4 +1,4 @@
-/* The curves that two runs of tt train left in the learner's folder: where each ended, and how far they are apart. */
+/* Loss curves that runs of tt train left in the learner's folder: where each ended, and how far two of them differ. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include "core/checkpoint/checkpoint.h"
 #include "exercises/engine/parts.h"
 
-enum { STEPS = 4096, LARGEST = 1 << 22, PERCENT = 3 /* of the figures */ };
+enum { STEPS = 4096, LARGEST = 1 << 22, PERCENT = 3 /* index of the figure in % */ };
 
 struct curve {
     double losses[STEPS];
     int n;
-    double mean, floor; /* since the last line of the log, and the least there can be; NaN where it is not known */
+    double mean, floor; /* mean loss since the last line of the log; lowest possible loss; NaN: not known */
 };
 
 static tt_status read_text(const char *folder, const char *run, const char *file, char **text, size_t *size)
@@ -63,7 +63,7 @@ static double largest_of(const struct curve *c)
 
 static double last_of(const struct curve *c) { return c->n ? c->losses[c->n - 1] : NAN; }
 
-/* Another number of steps has another learning rate in each of them. */
+/* The largest difference of the losses. NaN if the numbers of steps differ: then so do their learning rates. */
 static double apart(const struct curve *a, const struct curve *b)
 {
     double most = a->n == b->n ? 0 : NAN;
@@ -96,7 +96,7 @@ int tt_exercise_curve_figures(const char *folder, const char *run, const char *b
                                               .name = pairs[i].name,
                                               .unit = i == PERCENT ? tt_exercise_unit("%") : NULL};
     }
-    tt_status_free(st); /* without both curves there are no figures of them */
+    tt_status_free(st); /* without both curves there are no figures */
     free(c);
     return n;
 }
@@ -116,7 +116,7 @@ bool tt_exercise_curve_fault(const char *folder, const char *run, char out[TT_FA
     bool known = fault && fault->text;
     if (known) snprintf(out, TT_FAULT_WORDS, "%s", fault->text);
     tt_yaml_free(tree);
-    tt_status_free(st); /* a folder without a checkpoint does not say it */
+    tt_status_free(st); /* without a checkpoint the fault is not known */
     free(config);
     free(checkpoint);
     return known;

@@ -1,4 +1,4 @@
-/* check.yaml: from a tree to questions. */
+/* Reads check.yaml: its runs, its questions and its definitions. */
 #include "exercises/engine/exercise.h"
 
 #include <ctype.h>
@@ -126,7 +126,7 @@ static tt_status check_formulas(const struct tt_question *q)
                    q->kind == TT_ASK_RANGE || q->kind == TT_ASK_INTERVAL ? "at_least, at_most" : "answer");
 }
 
-/* Likely mistakes: what was written then, as a formula, and what to say of it. */
+/* Checks a list of likely mistakes: `is`, a formula for what was written then, and `says`, the reply. */
 static tt_status check_slips(const struct tt_yaml *list)
 {
     const char *text;
@@ -138,7 +138,7 @@ static tt_status check_slips(const struct tt_yaml *list)
     return TT_OK;
 }
 
-/* Other words for a choice: a list for each. */
+/* Checks `words`, the other words for a choice: a map from each choice to a list. */
 static tt_status check_words(const struct tt_yaml *map)
 {
     for (const struct tt_yaml *y = map ? map->first : NULL; y; y = y->next)
@@ -146,7 +146,7 @@ static tt_status check_words(const struct tt_yaml *map)
     return TT_OK;
 }
 
-/* What a sentence may name: a list, or the id of a question above that has the same. */
+/* Reads the figures that a sentence may name: a list, or the id of an earlier question, whose list is then used. */
 static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise *e, struct tt_question *q)
 {
     const struct tt_yaml *y = tt_yaml_get(map, "names");

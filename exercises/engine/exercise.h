@@ -1,5 +1,5 @@
-/* Exercises: what check.yaml says (exercises/CHECKS.md describes it), and the marking of a learner's worksheet against
- * the learner's own profiles. */
+/* Exercises: the contents of check.yaml (described in exercises/CHECKS.md), and the marking of a learner's worksheet
+ * against the learner's own profiles. */
 #ifndef TT_EXERCISE_H
 #define TT_EXERCISE_H
 
@@ -7,26 +7,26 @@
 #include "core/base/yaml.h"
 #include "exercises/engine/formula.h"
 
-enum { TT_EXERCISE_RUNS = 16, TT_ANSWER = 2000 /* bytes of an answer, with its end */ };
+enum { TT_EXERCISE_RUNS = 16, TT_ANSWER = 2000 /* bytes of an answer, with the final 0 */ };
 
 enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKING, TT_ASK_TRUTH, TT_ASK_TEXT,
                        TT_ASK_INTERVAL, TT_ASK_TARGET, TT_ASK_KINDS };
 
-/* Texts lie in the tree of the exercise; NULL: not given. */
+/* A question; the fields are the keys of check.yaml. Texts belong to the exercise's tree; NULL: not given. */
 struct tt_question {
     const char *id, *text, *unit, *look, *why, *means, *otherwise, *run;
-    const char *figures; /* of a choice by items: what stands behind the figure of one, " % of the step" */
+    const char *figures; /* for a choice by items: what to write behind a figure, " % of the step" */
     enum tt_question_kind kind;
     const char *answer, *at_least, *at_most, *measured, *low, *high, *room, *must, *unlike;
     const struct tt_yaml *choices, *items, *words, *slips, *names;
     double tolerance, slack, points;
     int64_t count;
     bool optional, least;
-    int line;
+    int line; /* in check.yaml */
 };
 
 struct tt_exercise_run {
-    const char *name, *command, *recorded, *file; /* file: in its folder; profile.json when not given */
+    const char *name, *command, *recorded, *file; /* file: in the folder of the run; profile.json if not given */
     const struct tt_yaml *require, *same;
     bool optional;
 };
@@ -38,16 +38,19 @@ struct tt_exercise {
     const char *title;
     struct tt_exercise_run runs[TT_EXERCISE_RUNS];
     int run_count;
-    const struct tt_yaml *same, *define;
+    const struct tt_yaml *same, *define; /* NULL: not given */
     struct tt_question *questions;
     int question_count;
 };
 
-/* The folder of an exercise. Errors name file and line. Free it, also after a failure. */
+/* Reads check.yaml in the folder of an exercise. Errors name file and line. Free *out, also after a failure. */
 tt_status tt_exercise_read(const char *folder, struct tt_exercise *out);
 void tt_exercise_free(struct tt_exercise *e);
 
-/* A YAML file, with its path before errors. */
+/* Writes an empty worksheet.yaml: a key for each run and each question, with the question as a comment. */
+void tt_exercise_worksheet(const struct tt_exercise *e, struct tt_text *out);
+
+/* Reads a YAML file; errors begin with its path. Free *out with tt_yaml_free. */
 tt_status tt_exercise_yaml(const char *path, struct tt_yaml **out);
 
 /* ---- marking ---- */
@@ -55,32 +58,32 @@ tt_status tt_exercise_yaml(const char *path, struct tt_yaml **out);
 enum tt_mark_kind { TT_MARK_RIGHT, TT_MARK_WRONG, TT_MARK_EMPTY, TT_MARK_UNKNOWN, TT_MARK_PASSED, TT_MARK_REFUSED,
                    TT_MARK_KINDS };
 extern const char *const tt_mark_names[TT_MARK_KINDS];
-/* Of a sentence that holds a figure of the run, in place of right: whether it is true was not looked at. */
+/* Shown in place of "right" for a sentence that holds a figure of the run: whether it is true is not checked. */
 extern const char tt_mark_named[];
 
 struct tt_mark {
     enum tt_mark_kind kind;
-    char given[TT_ANSWER], reason[400];
-    char means[600]; /* what a right answer says about the run; "" when nothing */
-    char right[160]; /* shown only when asked for */
-    double value, number; /* of a question for a number: the right one, and the one that was given; else NaN. Of a
-                             target number is what was, where that is wrong */
-    bool busy;       /* the right number is of times of a busy machine */
-    bool named;      /* a wrong number: some mistake gives it, and `off` is how far it is from that, as a part of it */
+    char given[TT_ANSWER], reason[400]; /* the answer in one line; why it has this mark */
+    char means[600]; /* what a right answer says about the run; "" if nothing */
+    char right[160]; /* the right answer, shown with --reveal only; "" if there is none to show */
+    /* The right number and the given one, for a question for a number; else NaN. A target whose first number is wrong
+     * has that one in `number`. */
+    double value, number;
+    bool named;      /* a mistake explains the number; `off` is its distance from what the mistake gives, relative */
     double off;
-    bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
-    bool likely;     /* the reason is what the number looks like, and a number may look like that by chance */
-    bool unfit;      /* a wrong one: rightly read, but the runs are not as the question needs them */
-    bool misput;     /* a wrong one, by how it was written or read: why the figure would be wrong does not apply */
-    bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
+    bool known;      /* wrong: by a mistake of the question's own list, or with the figure of another run */
+    bool likely;     /* the reason is a guess from the number, which may match by chance */
+    bool unfit;      /* wrong, though the figure was read correctly: `must` does not hold in the runs */
+    bool misput;     /* wrong by how it was written or read, so the `why` of the question does not apply */
+    bool revealed;   /* the right answer was shown before this one was right, so it earns no points */
 };
 
 struct tt_marked_run {
     struct tt_json *profile; /* NULL: not there or refused */
-    bool absent, recorded;
+    bool absent, recorded;   /* there is no file; it is a recorded profile of the course, not measured by the learner */
     char seal[TT_SHA256_DIGITS + 1], created[32], device[128];
-    char written[32]; /* the time of the file: of a copy later than `created` */
-    char refusal[800];
+    char written[32];  /* when the file was last changed; for a copy that is later than `created` */
+    char refusal[800]; /* why the run was not taken */
 };
 
 struct tt_marked {
@@ -89,55 +92,65 @@ struct tt_marked {
     struct tt_json *note; /* exercise.json */
     struct tt_marked_run runs[TT_EXERCISE_RUNS];
     struct tt_mark *marks; /* one for each question */
-    double points, most, extra; /* reached, of the questions that count, and of optional ones */
-    int revealed;               /* questions whose right answer was shown */
-    bool passed;
+    /* points: reached in required questions; most: possible in those not passed over; extra: in optional questions. */
+    double points, most, extra;
+    int revealed; /* questions whose right answer was shown */
+    bool passed;  /* all runs were taken or are optional and absent; required questions are right or passed over */
 };
 
-/* The learner's folder; `recorded`, the folder of the profiles that come with the course, may be NULL. */
+/* Marks the worksheet in the learner's folder. `recorded` is the folder of the profiles that come with the course, or
+ * NULL. *out refers to `e`. Free it, also after a failure. */
 tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded,
                            struct tt_marked *out);
 void tt_marked_free(struct tt_marked *m);
 
-/* exercise.json, which tt exercise start leaves: the exercise, the time, and those of the course's variables (PRESET,
- * LONG, ...) that its commands name and that were set. */
+/* Writes exercise.json, the note that tt exercise start leaves in the folder: the exercise, the time, and the course's
+ * variables (PRESET, LONG, ...) that are set and that the exercise's commands use. */
 tt_status tt_exercise_note(const struct tt_exercise *e, const char *folder);
-/* Whether the variables that the note would take from the environment (PRESET, STEPS, ...) can be what they are. */
+/* An error if a variable that the note would take from the environment (PRESET, STEPS, ...) has an invalid value. */
 tt_status tt_exercise_check_sizes(const struct tt_exercise *e);
-/* The exercise that was started in the folder; 0 where there is no note. */
+/* The number of the exercise that was started in the folder; 0: there is no note. */
 tt_status tt_exercise_noted(const char *folder, int64_t *number);
-/* Reads the note; an error where this exercise was not started in the folder. */
+/* Reads the note of m->folder into *m; an error if m->exercise was not started there. */
 tt_status tt_exercise_started(struct tt_marked *m);
-/* ${NAME} and ${NAME:-otherwise} as the folder was started; DIR is the folder. Unknown names without otherwise stay. */
+/* Copies a command of the exercise to `out` and fills it in. ${NAME} and ${NAME:-otherwise} become the value that the
+ * note has for NAME; without one, `otherwise`, and ${NAME} stays as it is. DIR, before a space, becomes the folder. */
 void tt_exercise_expand(const struct tt_marked *m, const char *text, char *out, size_t size);
-/* Opens the run or says in `refusal` why not; an error is one of the exercise itself. */
-tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded);
-/* One question, with the answer as it stands in the worksheet (NULL: not there). */
+/* Opens the runs of the exercise, and says in `refusal` why one is not taken. `sheet` is the worksheet, `recorded` as
+ * above. */
+void tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded);
+/* Judges one question. `answer` is its value in the worksheet; NULL: not there. An error is a fault of the exercise
+ * itself. If scope->lacking is set afterwards, a run that the question needs is missing and the mark does not count. */
 tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope,
                             struct tt_mark *out);
 
-/* After marking: what check --reveal shows now counts as shown from now on. */
+/* For check --reveal, after marking: sets `revealed` of every mark whose right answer is now shown. */
 void tt_marked_reveal(struct tt_marked *m);
+enum { TT_MARK_COLUMN = 38 }; /* the column of a line of tt_marked_text where the reply to an answer begins */
+/* The marks as tt exercise check prints them, and as result.json has them; with `reveal`, right answers too. */
 void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out);
 void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out);
 
-/* The exercise as one document in Markdown. */
+/* Writes the document of tt exercise report in Markdown. */
 tt_status tt_marked_report(const struct tt_marked *m, struct tt_text *out);
-/* The same document as a page for a browser. */
+/* Writes that document to `path` as a page for a browser. */
 tt_status tt_marked_report_page(const struct tt_marked *m, const char *markdown, const char *path);
 
 /* ---- many learners ---- */
 
-/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, for
- * each result that cannot be read, and for each worksheet that has changed since. */
+/* Reads the results of a class, at most `limit`; *count is how many. Each path is a folder with a result.json, or one
+ * with such folders in it, up to three levels down. `notes` gets a line for each path without a result, for each result
+ * that cannot be read, and for each worksheet that has changed since. An error if there is no result at all. Free the
+ * first *count results, also after a failure. */
 tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count,
                         struct tt_text *notes);
-void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out);
-void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out);
+void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out); /* a table for each exercise */
+void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out);  /* a row for each question */
 
 /* ---- the roadmap ---- */
 
-/* The learner's roadmap.yaml: predicted and measured speed-ups and the gates. *passed: every gate holds. */
-tt_status tt_roadmap(const char *path, struct tt_text *out, bool *passed);
+/* Writes the report on the roadmap.yaml in the folder `path`: predicted and measured speed-ups, and the gates. *passed:
+ * every gate holds. */
+tt_status tt_roadmap(const char *folder, struct tt_text *out, bool *passed);
 
 #endif

@@ -18,7 +18,7 @@ const char *const tt_fault_names[TT_FAULT_COUNT] = {TT_FAULTS(X)};
 const char *const tt_fault_texts[TT_FAULT_COUNT] = {TT_FAULTS(X)};
 #undef X
 
-/* ---- which ---- */
+/* ---- which fault ---- */
 
 static enum tt_fault drawn(uint64_t seed)
 {
@@ -105,7 +105,7 @@ void tt_fault_configure(struct tt_config *c)
 struct work {
     enum tt_fault fault;
     struct tt_visit visit;
-    struct tt_engine engine; /* the visit's, with its backend */
+    struct tt_engine engine; /* a copy of the visit's, with the visit's backend */
     float *host;
     void *device;
     struct tt_relay relay; /* unpinned-copies */
@@ -139,7 +139,7 @@ static tt_status norm_on_host(struct work *w, struct tt_backend *b)
     return TT_OK;
 }
 
-enum { NORM_PARTS = 256 }; /* sums of squares that the device makes of a tensor */
+enum { NORM_PARTS = 256 }; /* partial sums of squares that the device makes of a tensor */
 
 static int largest_first(const void *x, const void *y)
 {
@@ -147,8 +147,8 @@ static int largest_first(const void *x, const void *y)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* The obvious way to update only what has the largest gradients: ask for one norm after the other, then sort. In a
- * profile its kernels are no part of the step, and show as waits. */
+/* The obvious way to update only the tensors with the largest gradients: read one norm after the other, then sort. In a
+ * profile, its kernels do not count as part of the step; they show as waits. */
 static tt_status sort_on_host(struct work *w, struct tt_backend *b)
 {
     const struct tt_params *params = w->visit.params;
@@ -169,7 +169,7 @@ static tt_status sort_on_host(struct work *w, struct tt_backend *b)
     return TT_OK;
 }
 
-/* In a profile, where nobody else does. */
+/* For a profile. tt train validates by itself, and eval_plan is NULL there. */
 static tt_status validate(struct work *w)
 {
     const struct tt_visit *v = &w->visit;

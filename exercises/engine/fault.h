@@ -1,8 +1,11 @@
-/* Faults to find: ways in which a training goes wrong or slow in practice, switched on by --fault for the course.
- * Without it nothing here runs but a test for an empty name.
+/* Faults for learners to find: ways in which a training goes wrong or gets slow in practice. --fault switches one on;
+ * without it, all that runs here is a test for an empty name.
  *
- * A fault changes the configuration, the plan of a step before memory is placed, what the host does after a step, or
- * how batches reach the device. Nobody else knows of them. */
+ * A fault changes one of these; no other part of tt knows of faults:
+ * - the configuration
+ * - the plan of a step, before its memory is placed
+ * - what the host does after a step
+ * - how batches reach the device */
 #ifndef TT_FAULT_H
 #define TT_FAULT_H
 
@@ -35,35 +38,37 @@ enum tt_fault {
     TT_FAULTS(X)
 #undef X
     TT_FAULT_COUNT,
-    TT_FAULT_OF_RANKS = TT_FAULT_SLOW_RANK, /* from here on, those that only several ranks feel */
-    TT_FAULT_OF_UPDATES = TT_FAULT_HOST_SORT /* and what --update top-k is measured against; none of these is drawn */
+    /* random:SEED draws none of the faults from here on: */
+    TT_FAULT_OF_RANKS = TT_FAULT_SLOW_RANK,  /* those that only show with several ranks, ... */
+    TT_FAULT_OF_UPDATES = TT_FAULT_HOST_SORT /* ... and the one that --update top-k is measured against */
 };
 
 extern const char *const tt_fault_names[TT_FAULT_COUNT];
 extern const char *const tt_fault_texts[TT_FAULT_COUNT];
 
-/* A name, "random:SEED", or "". A random one is none of those from TT_FAULT_OF_RANKS on, and on the CPU
- * never unpinned-copies, which only a GPU feels. */
+/* Finds the fault of a value of --fault: a name, "random:SEED", or "" for none. The same SEED always draws the same
+ * fault on the same kind of backend. On the CPU it never draws unpinned-copies, which only show on a GPU. */
 tt_status tt_fault_find(const char *text, enum tt_fault *out);
-tt_status tt_fault_check(const char *text); /* whether it can be found */
-enum tt_fault tt_fault_of(const struct tt_config *c); /* of a configuration that was checked */
+tt_status tt_fault_check(const char *text); /* an error if it is not a value of --fault */
+enum tt_fault tt_fault_of(const struct tt_config *c); /* the fault of a checked configuration */
 
-/* What may be told of it: its name, "hidden" when it was drawn, "" when there is none. */
+/* What the learner may see of the fault: its name, "hidden" if it was drawn by random:SEED, "" for none. */
 const char *tt_fault_shown(const struct tt_config *c);
 
-/* The configuration as the fault has it; the same when done twice. */
+/* Changes the configuration as the fault wants it. A second call changes nothing more. */
 void tt_fault_configure(struct tt_config *c);
 
-/* The operations of a training step, before their memory is placed. */
+/* Changes the operations of a training step as the fault wants it, before their memory is placed. */
 tt_status tt_fault_edit(const struct tt_config *c, struct tt_plan *p);
 
-/* Its part for several ranks: fault_ranks.c */
+/* fault_ranks.c: the part of tt_fault_edit for the faults of several ranks; does nothing with one rank. */
 tt_status tt_fault_edit_ranks(const struct tt_config *c, struct tt_plan *p);
-int tt_fault_slow_rank(const struct tt_config *c); /* drawn by --seed and the number of ranks; alone, nobody: -1 */
+/* The rank that slow-rank slows, drawn from --seed and the number of ranks; -1 with one rank. */
+int tt_fault_slow_rank(const struct tt_config *c);
 
-/* What the host does after each step, and where it gathers its batches: open, after_step and close of
- * core/config/hooks.h. */
-tt_status tt_fault_open(const struct tt_visit *v, void **work); /* *work NULL: this fault does nothing of it */
+/* open, after_step and close of core/config/hooks.h: what the host does after each step, and in which memory it gathers
+ * its batches. Without a fault *work is NULL, and the other two must not be called. */
+tt_status tt_fault_open(const struct tt_visit *v, void **work);
 tt_status tt_fault_step(void *work, struct tt_backend *b);
 void tt_fault_close(void *work);
 

@@ -17,7 +17,7 @@ static bool is_gemm_of(const struct tt_op *op, enum tt_phase phase, enum tt_grou
 
 /* ---- wrong-stride ---- */
 
-/* Of weights in 8 bits, which products take in one way only, the codes are those of the transposed matrix. */
+/* Products take 8-bit weights in one layout only, so for these the codes become those of the transposed matrix. */
 static void exchange_forms(struct tt_op *op)
 {
     struct tt_fp8_cast_args *a = &op->args.fp8_cast;
@@ -29,7 +29,7 @@ static void exchange_forms(struct tt_op *op)
         by_rows->transposed = by_rows->out, by_rows->out = NULL;
 }
 
-/* The matrix is square, so that row and column strides may be exchanged without anybody noticing. */
+/* The matrix is square, so exchanging its row and column strides causes no error. */
 static void exchange_strides(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++) {
@@ -53,7 +53,7 @@ static void shift_again(struct tt_plan *p)
         if (op->kernel == TT_K_gather_nll) op->args.gather_nll.tokens++;
         if (op->kernel == TT_K_sub_target) op->args.sub_target.tokens++;
     }
-    p->external_bytes[TT_X_TOKENS] += sizeof(int32_t); /* the last target of all lies behind the last token */
+    p->external_bytes[TT_X_TOKENS] += sizeof(int32_t); /* the last target is now one token further */
 }
 
 /* ---- dropped-gradient ---- */

@@ -1,4 +1,4 @@
-/* Faults that only several ranks feel. They compute what a run without them computes, to the last bit. */
+/* Faults that only show with several ranks. They do not change a bit of what a run computes. */
 #include <stdlib.h>
 
 #include "core/base/rng.h"
@@ -15,7 +15,7 @@ int tt_fault_slow_rank(const struct tt_config *c)
     return (int)(tt_random((uint64_t)c->seed, STREAM, (uint64_t)c->ranks) % (uint64_t)c->ranks);
 }
 
-/* A product that does not add to its own result has the same result when it is made again. */
+/* How often to make a product. One that does not add to its own result can be repeated: the result is the same. */
 static int times(const struct tt_op *op)
 {
     bool again = op->kind == TT_OP_GEMM && op->phase == TT_FORWARD &&
@@ -40,14 +40,15 @@ static tt_status repeat_products(struct tt_plan *p)
 
 /* ---- late-bucket ---- */
 
-/* A sum of gradients, or what follows it on its stream: adding it to those of the micro-batches before. */
+/* Whether the operation sums gradients over ranks, or follows such a sum on its stream: adding the sums to those of
+ * earlier micro-batches. */
 static bool sums_gradients(const struct tt_op *op)
 {
     bool gathers = op->kind == TT_OP_COLLECTIVE && op->args.collective.kind == TT_ALL_GATHER;
     return op->stream == TT_STREAM_COMM && op->phase == TT_BACKWARD && !gathers;
 }
 
-/* The end of a micro-batch's backward pass that begins at `first`. */
+/* The index behind the backward pass of a micro-batch that begins at `first`; `first` if none begins there. */
 static int end_of_backward(const struct tt_plan *p, int first)
 {
     int end = first;
@@ -55,8 +56,8 @@ static int end_of_backward(const struct tt_plan *p, int first)
     return end;
 }
 
-/* Keeps the order among the sums and among the others. The sums go to the stream of the kernels, where they begin when
- * those before have ended, however far ahead the host is. */
+/* Moves the sums behind the other operations; the order within each of the two stays. The sums go to the main stream:
+ * there they begin only when the kernels before them have ended, however far ahead the host is. */
 static void sums_last(struct tt_op *ops, int count, struct tt_op *late)
 {
     int kept = 0, moved = 0;

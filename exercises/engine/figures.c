@@ -1,5 +1,7 @@
-/* The figures that a sentence may name: those its question lists, tables and curves that a command left in the
- * learner's folder, and what the report says of a busy machine, the honest answer of a run that decides nothing. */
+/* The figures that a sentence may name:
+ * - the formulas that its question lists
+ * - tables and curves that commands left in the learner's folder
+ * - what the report says of a disturbed run: the honest answer where the run decides nothing */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +16,9 @@ enum { NAMES = 64, TABLE = 1 << 20 };
 struct figures {
     const struct tt_question *q;
     struct tt_figure f[TT_FIGURES];
-    struct tt_formula_value v[NAMES]; /* the words lie there */
+    struct tt_formula_value v[NAMES]; /* figures point to the words in these */
     int n, values;
-    char stale[300]; /* which curve is of another fault than its run, and what to do; "": none is */
+    char stale[300]; /* which curve was made with another fault than its run, and what to do; "": none */
 };
 
 static void add(struct figures *all, struct tt_figure f)
@@ -24,7 +26,8 @@ static void add(struct figures *all, struct tt_figure f)
     if (all->n < TT_FIGURES) all->f[all->n++] = f;
 }
 
-/* What the formula gives of the run that the figure has to tell from the learner's, read in the place of another. */
+/* Evaluates the formula with the question's run `unlike` in place of a run that it reads (`reads`): the first for which
+ * that gives a value. Without `unlike`, *out is missing. */
 static tt_status of_other(const struct tt_question *q, const char *formula, const struct tt_formula_scope *scope,
                           unsigned reads, struct tt_formula_value *out)
 {
@@ -40,7 +43,7 @@ static tt_status of_other(const struct tt_question *q, const char *formula, cons
     return st;
 }
 
-/* A column of a table: every figure of it, beside that of the same row of the other run. */
+/* Adds every number of a column, each with the number in the same place of the other run's column. */
 static void add_column(struct figures *all, const struct tt_formula_value *v, const struct tt_formula_value *other,
                        const struct tt_figure *like)
 {
@@ -55,7 +58,8 @@ static void add_column(struct figures *all, const struct tt_formula_value *v, co
     }
 }
 
-/* "1000 * step.seconds in ms as the step": the formula, its unit or NULL, and what it is or NULL. */
+/* Splits "1000 * step.seconds in ms as the step" into the formula, its unit (returned) and its name. Unit and name are
+ * NULL where they are not given. */
 static const struct tt_unit *without_unit(const char *text, char *formula, size_t size, const char **name)
 {
     const char *in = NULL, *as = strstr(text, " as ");
@@ -73,7 +77,7 @@ static const char *text_of(const struct tt_yaml *y, const char *key)
     return found ? found->text : NULL;
 }
 
-/* One row of names: a formula, or with other words for what it is. */
+/* Adds the figures of a row of `names`: a formula, or a map with the formula and other words for it. */
 static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
 {
     const struct tt_yaml *is = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "is") : y;
@@ -83,9 +87,8 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     char formula[1200];
     struct tt_figure f = {.unlike = all->q->unlike, .words = text_of(y, "words")};
     f.unit = without_unit(is->text, formula, sizeof formula, &f.name);
-    scope->busy = false, scope->reads = 0;
+    scope->reads = 0;
     TT_TRY(tt_formula(formula, scope, v));
-    f.busy = scope->busy;
     if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word, .name = f.name});
     if (v->kind != TT_FORMULA_NUMBER && v->kind != TT_FORMULA_ROWS) return TT_OK;
     tt_status st = of_other(all->q, formula, scope, scope->reads, &other);
@@ -96,7 +99,8 @@ static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struc
     return st;
 }
 
-/* How many tensors agree, and how many do not; of a run that computes the same, all do. */
+/* Adds how many tensors agree, and how many do not, if the line says so. In a run that computes the same, all agree:
+ * that is `other`. */
 static bool add_agreeing(struct figures *all, const char *line)
 {
     double here, most;
@@ -109,8 +113,8 @@ static bool add_agreeing(struct figures *all, const char *line)
     return true;
 }
 
-/* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
- * rounding alone makes is no figure. */
+/* Adds the table of layers that tt check grads --against prints: how far each layer is off, and its worst tensor.
+ * Differences up to 1e-3 may be rounding and are left out. */
 static void add_table(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
 {
     char path[1400], *text = NULL;
@@ -123,7 +127,7 @@ static void add_table(struct figures *all, const struct tt_yaml *y, const struct
         char layer[16], tensor[64];
         if (add_agreeing(all, at)) continue;
         if (sscanf(at, "%15s %*f %lf %63[^,\n], %lf", layer, &apart, tensor, &most) != 4) continue;
-        bool rest = !strcmp(layer, "rest"); /* whose tensors have names of their own */
+        bool rest = !strcmp(layer, "rest"); /* tensors outside of the layers */
         struct tt_figure f = {.unlike = all->q->unlike, .words = text_of(y, "words")};
         snprintf(f.row, sizeof f.row, "%s %s", rest ? "the" : "layer", layer);
         f.value = apart, f.name = "how far the gradient of {row} is off, as a part of its norm";
@@ -153,7 +157,7 @@ static bool fault_of(const struct tt_formula_scope *scope, const char *name, cha
 
 static const char *with_fault(const char *fault) { return fault[0] ? fault : "no fault"; }
 
-/* Whether the curve was made with another fault than the run that it is of, and stays from another time. */
+/* Whether the curve is left over from another fault than its run was made with. If so, notes what to do. */
 static bool is_stale(struct figures *all, const char *curve, const char *run, const struct tt_formula_scope *scope)
 {
     char made[TT_FAULT_WORDS], wanted[TT_FAULT_WORDS];
@@ -166,7 +170,7 @@ static bool is_stale(struct figures *all, const char *curve, const char *run, co
     return true;
 }
 
-/* The losses of tt train in a folder, beside those of another one. */
+/* Adds the figures of a loss curve of tt train, each with that of another curve. */
 static void add_curve(struct figures *all, const struct tt_yaml *y, const struct tt_formula_scope *scope)
 {
     const char *run = tt_yaml_get(y, "curve")->text, *beside = tt_yaml_get(y, "beside")->text;
@@ -181,11 +185,11 @@ static void add_curve(struct figures *all, const struct tt_yaml *y, const struct
     }
 }
 
-/* That a machine was busy tells no run from another. */
-static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
+/* Adds what the report says of disturbed runs. Not with `unlike`: it does not tell one run from another. */
+static void add_disturbed(struct figures *all, const struct tt_formula_scope *scope)
 {
-    for (int i = 0; !all->q->unlike && i < scope->count && all->n + 3 <= TT_FIGURES; i++)
-        all->n += tt_exercise_busy_figures(scope->runs[i].profile, &all->f[all->n]);
+    for (int i = 0; !all->q->unlike && i < scope->count && all->n + TT_DISTURBED_FIGURES <= TT_FIGURES; i++)
+        all->n += tt_exercise_disturbed_figures(scope->runs[i].profile, &all->f[all->n]);
 }
 
 tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -204,7 +208,7 @@ tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula
         else
             st = add_formula(all, y, scope);
     }
-    if (all->n) add_busy(all, scope);
+    if (all->n) add_disturbed(all, scope);
     if (!st) tt_exercise_sentence(m, all->f, all->n, scope);
     if (!st && all->stale[0] && m->kind == TT_MARK_UNKNOWN) tt_exercise_because(m, TT_MARK_UNKNOWN, all->stale);
     for (int i = 0; i < all->values; i++) tt_formula_free(&all->v[i]);

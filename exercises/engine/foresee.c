@@ -1,12 +1,13 @@
-/* Numbers that are not read but foreseen: predictions, ranges, and targets before -> after. What is possible comes from
- * the run. */
+/* Answers that predict a number instead of reading it: predictions, ranges, and targets before -> after. The limits of
+ * what is possible come from the run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "exercises/engine/parts.h"
 
-/* at_least and at_most; *there: the run has both. */
+/* Evaluates at_least and at_most; one that is not given is infinite. *there is false if the run lacks a figure for
+ * them; the question is then passed over. */
 static tt_status read_limits(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
                              double limits[2], bool *there)
 {
@@ -19,7 +20,7 @@ static tt_status read_limits(const struct tt_question *q, struct tt_formula_scop
     return TT_OK;
 }
 
-/* The limits themselves are allowed, also as they are printed, with three digits. */
+/* The limits themselves are allowed. `room` is what is allowed beyond them, relatively: PRINTED for three digits. */
 static const double PRINTED = 0.005;
 static bool is_below(double x, double limit, double room) { return x < limit - fmax(room, 1e-4) * fabs(limit); }
 static bool is_above(double x, double limit, double room) { return x > limit + fmax(room, 1e-4) * fabs(limit); }
@@ -37,17 +38,18 @@ tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula
     return TT_OK;
 }
 
-/* Where the second of two numbers begins, and *end where the first one ends; NULL: there is none. */
+/* Returns where the second of two numbers begins; NULL: there is none. *end is where the first one ends. */
 static const char *second_of(const char *given, const char **end)
 {
     static const char *const between[] = {"->", "→", "=>", "to", "..", "-", "–", ","};
-    bool commas = strchr(given, ',') != strrchr(given, ','); /* then they are decimal ones */
+    bool commas = strchr(given, ',') != strrchr(given, ','); /* of several, they are decimal ones */
     for (size_t i = 0; given[0] && i < sizeof between / sizeof *between; i++)
         if ((*end = strstr(given + 1, between[i])) && !(commas && **end == ',')) return *end + strlen(between[i]);
     return NULL;
 }
 
-/* "1.1 to 1.3", "1.1-1.3", "1.1, 1.3", "342 -> 450": the two numbers, with or without the unit. */
+/* Reads two numbers, with or without the unit: "1.1 to 1.3", "1.1-1.3", "1.1, 1.3", "342 -> 450". If it cannot, it
+ * marks the answer unknown and says `how` to write it. */
 static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const char *how, double x[2])
 {
     char left[300] = "", right[300] = "", reason[200];
@@ -69,7 +71,7 @@ static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const ch
     return false;
 }
 
-/* What is expected before it is measured: from where to where. */
+/* A range that is expected before it is measured. */
 tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     double limits[2], x[2];
@@ -90,7 +92,7 @@ tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_form
     return TT_OK;
 }
 
-/* Before -> after: what is, read rightly, and what is wanted, within what is possible. */
+/* Before -> after: the first number has to be the measured one, the second a gain within the limits. */
 tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     double limits[2], x[2], before;
@@ -124,7 +126,7 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
     return TT_OK;
 }
 
-/* How far a prediction was off, as a learner would say it. */
+/* Says how far off a prediction was. */
 static void say_prediction(struct tt_mark *m, double said, double measured)
 {
     double times = measured / said;
@@ -136,7 +138,7 @@ static void say_prediction(struct tt_mark *m, double said, double measured)
         snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.3g times what you said.", measured, times);
 }
 
-/* Measured is at least as good as what was aimed at, to the digits that it was given with. */
+/* Whether the measured value is as good as the target x[1] or better, or rounds to the digits of the target. */
 static bool is_reached(const struct tt_mark *m, const double x[2], double measured)
 {
     const char *end, *after = second_of(m->given, &end);
@@ -144,7 +146,7 @@ static bool is_reached(const struct tt_mark *m, const double x[2], double measur
     return after && tt_exercise_rounded(after + strspn(after, " "), x[1], measured);
 }
 
-/* What was aimed at lies within the interval of what was measured. */
+/* *open: whether `aim` lies within the interval of the measured value, so that the runs do not decide. */
 static tt_status is_open(const struct tt_question *q, struct tt_formula_scope *scope, double aim, bool *open)
 {
     double low = INFINITY, high = -INFINITY;
@@ -176,7 +178,7 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
                       : measured < x[0]  ? "below your range"
                       : measured > x[1]  ? "above your range"
                                          : "within your range";
-    bool end = !target && (open || begins); /* one of the range lies within the interval of what was measured */
+    bool end = !target && (open || begins); /* an end of the range lies within the measured interval */
     snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s%s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
              how, end ? ", but the noise of the runs leaves that open" : "");
     return TT_OK;

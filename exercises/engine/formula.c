@@ -1,4 +1,4 @@
-/* Formulas: operators and their precedence. They are evaluated while they are read. */
+/* Formulas: operators and their precedence. A formula is evaluated while it is parsed. */
 #include "exercises/engine/formula.h"
 
 #include <ctype.h>
@@ -85,7 +85,7 @@ static tt_status call(struct tt_formula_parser *p, const char *name, struct tt_f
     return st;
 }
 
-/* A parameter: its value, or the run of that name before a path. */
+/* A parameter: its value, or in $run:path the run that it names. */
 static tt_status parameter(struct tt_formula_parser *p, struct tt_formula_value *out)
 {
     TT_TRY(tt_formula_parameter(p, out));
@@ -243,7 +243,8 @@ static tt_status negation(struct tt_formula_parser *p, struct tt_formula_value *
     return TT_OK;
 }
 
-/* Two truths, of which a single one that is `decides` decides, also where the other is missing. */
+/* Joins two truths with `and` or `or`. One that equals `decides` (false for and, true for or) decides the result, even
+ * if the other is missing. */
 static tt_status join(struct tt_formula_parser *p, const char *word, bool decides, struct tt_formula_value *a,
                       const struct tt_formula_value *b)
 {

@@ -4,7 +4,7 @@
 
 #include "exercises/engine/formula_parts.h"
 
-/* "gain(group, run)": how many parameters a definition has; 0: no brackets. */
+/* How many parameters a definition has: 2 for "gain(group, run)", 0 without brackets. */
 static int parameters_of(const char *key)
 {
     const char *at = strchr(key, '(');
@@ -22,7 +22,7 @@ const struct tt_yaml *tt_formula_definition(const struct tt_formula_scope *scope
     return NULL;
 }
 
-/* The place of a parameter among those of a definition; -1: it has none of that name. */
+/* The index of a parameter of a definition; -1: it has none of that name. */
 static int place_of(const char *key, const char *name)
 {
     const char *at = strchr(key, '(');
@@ -43,7 +43,7 @@ tt_status tt_formula_parameter(struct tt_formula_parser *p, struct tt_formula_va
     int i = bound ? place_of(bound->definition->key, name) : -1;
     if (i < 0) return tt_formula_error(p, "there is no parameter $%s here", name);
     *out = bound->values[i];
-    out->cells = NULL; /* of a word from argmax; they stay with the call */
+    out->cells = NULL; /* the rows of a word from argmax stay the caller's */
     out->count = out->compared = 0;
     return TT_OK;
 }

@@ -16,7 +16,7 @@ struct function {
 
 static const struct function *find(const char *name);
 
-/* The numbers of a list, those that are missing left out; free them. */
+/* The numbers of a list, without missing ones. Free them; NULL: no memory. */
 static double *numbers(const value *list, int *n)
 {
     double *x = malloc(((size_t)list->count + 1) * sizeof *x);
@@ -85,7 +85,7 @@ static tt_status count(struct tt_formula_parser *p, const char *name, const valu
     return TT_OK;
 }
 
-/* weighted(list, 'column'): the mean, each row by what it has in that column. */
+/* weighted(list, 'column'): the mean of a list, weighted by another column of the same rows. */
 static tt_status weighted(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     double sum = 0, weights = 0;
@@ -103,22 +103,6 @@ static tt_status weighted(struct tt_formula_parser *p, const char *name, const v
     return TT_OK;
 }
 
-/* over(list, 'column', x): those of its rows that have more than x in a column. */
-static tt_status over(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    if (args[0].kind == TT_FORMULA_MISSING || args[2].kind == TT_FORMULA_MISSING) return TT_OK;
-    if (args[0].kind != TT_FORMULA_ROWS || args[1].kind != TT_FORMULA_WORD || args[2].kind != TT_FORMULA_NUMBER)
-        return tt_formula_error(p, "%s needs a list, a column and a number, as %s(groups.share, 'intensity', 2)", name,
-                                name);
-    struct tt_formula_cell *cells = malloc(((size_t)args[0].count + 1) * sizeof *cells);
-    if (!cells) return tt_no_memory("a formula");
-    *out = (value){.kind = TT_FORMULA_ROWS, .cells = cells};
-    for (int i = 0; i < args[0].count; i++)
-        if (tt_json_number(args[0].cells[i].row, args[1].word, -INFINITY) > args[2].number)
-            cells[out->count++] = args[0].cells[i];
-    return TT_OK;
-}
-
 /* ---- names ---- */
 
 static int by_number(const void *a, const void *b)
@@ -127,7 +111,7 @@ static int by_number(const void *a, const void *b)
     return descending(&x, &y);
 }
 
-/* The rows that come within the scope's closeness of the best, the best first. */
+/* argmax and argmin: the name of the best row, and all rows sorted, those within scope->closeness of it counted. */
 static tt_status extreme(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     bool least = !strcmp(name, "argmin");
@@ -218,32 +202,23 @@ static tt_status has(struct tt_formula_parser *p, const char *name, const value 
     return TT_OK;
 }
 
-/* decide(difference, room, 'above', 'below'): a word; undecided where the difference is less than half the room, or the
- * room is 1; either of both between. either(...): the word, or within the room both. */
-static tt_status decide(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+/* either(x, room, 'above', 'below'): the word for the side of 0 that x is on, or both if x is within `room` of 0. */
+static tt_status either(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
     if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
         args[3].kind != TT_FORMULA_WORD)
-        return tt_formula_error(p, "%s needs two numbers and two words: %s(gain, noise, 'faster', 'slower')", name,
-                                name);
-    double difference = fabs(args[0].number), room = args[1].number;
-    const char *side = args[args[0].number > 0 ? 2 : 3].word;
-    *out = args[2];
-    if (!strcmp(name, "either") && difference <= room)
+        return tt_formula_error(p, "%s needs two numbers and two words: %s(share - 0.05, 0.001, 'first', 'later')",
+                                name, name);
+    out->kind = TT_FORMULA_WORD;
+    if (fabs(args[0].number) <= args[1].number)
         snprintf(out->word, sizeof out->word, "%.60s|%.60s", args[2].word, args[3].word);
-    else if (!strcmp(name, "either"))
-        snprintf(out->word, sizeof out->word, "%s", side);
-    else if (room >= 1 || difference <= room / 2)
-        snprintf(out->word, sizeof out->word, "undecided");
-    else if (difference <= room)
-        snprintf(out->word, sizeof out->word, "undecided|%.80s", side);
     else
-        snprintf(out->word, sizeof out->word, "%s", side);
+        snprintf(out->word, sizeof out->word, "%s", args[args[0].number > 0 ? 2 : 3].word);
     return TT_OK;
 }
 
-/* "memory|mixed" holds "mixed". */
+/* Whether `words`, such as "memory|mixed", has the word. */
 static bool holds_word(const char *words, const char *word)
 {
     for (size_t n; *words; words += n + (words[n] == '|')) {
@@ -253,47 +228,20 @@ static bool holds_word(const char *words, const char *word)
     return false;
 }
 
-/* also(word, other, condition): either of two words where the condition holds. */
+/* also(word, other, condition): "word|other", which stands for either, if the condition holds and `word` does not have
+ * `other` yet; else `word`. */
 static tt_status also(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
     (void)name;
     if (args[0].kind == TT_FORMULA_MISSING || args[2].kind == TT_FORMULA_MISSING) return TT_OK;
     if (args[0].kind != TT_FORMULA_WORD || args[1].kind != TT_FORMULA_WORD || args[2].kind != TT_FORMULA_TRUTH)
-        return tt_formula_error(p, "also needs two words and a comparison: also('memory', 'undecided', noise > 1)");
+        return tt_formula_error(p, "also needs two words and a comparison: also('memory', 'undecided', "
+                                   "disturbed('a'))");
     out->kind = TT_FORMULA_WORD;
     if (args[2].number != 0 && !holds_word(args[0].word, args[1].word))
         snprintf(out->word, sizeof out->word, "%.80s|%.40s", args[0].word, args[1].word);
     else
         snprintf(out->word, sizeof out->word, "%s", args[0].word);
-    return TT_OK;
-}
-
-/* span(x, low, high): x, which may be anything from low to high. */
-static tt_status span(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    for (int i = 0; i < 3; i++) {
-        if (args[i].kind == TT_FORMULA_MISSING) return TT_OK;
-        if (args[i].kind != TT_FORMULA_NUMBER) return tt_formula_error(p, "%s needs three numbers", name);
-    }
-    *out = tt_formula_number(args[0].number);
-    out->below = fmax(0, args[0].number - args[1].number);
-    out->above = fmax(0, args[2].number - args[0].number);
-    return TT_OK;
-}
-
-/* sides(low, high, 'above', 'below'): on which side of 1 that lies: a word, or both and undecided. */
-static tt_status sides(struct tt_formula_parser *p, const char *name, const value *args, value *out)
-{
-    if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
-    if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
-        args[3].kind != TT_FORMULA_WORD)
-        return tt_formula_error(p, "%s needs two numbers and two words: %s(0.8, 1.2, 'first', 'later')", name, name);
-    bool above = args[0].number >= 1, below = args[1].number < 1;
-    *out = args[2];
-    if (!above && !below)
-        snprintf(out->word, sizeof out->word, "%.40s|%.40s|undecided", args[2].word, args[3].word);
-    else
-        snprintf(out->word, sizeof out->word, "%s", args[above ? 2 : 3].word);
     return TT_OK;
 }
 
@@ -303,14 +251,9 @@ static const struct function functions[] = {
     {"rank", 2, rank}, {"abs", 1, of_numbers}, {"round", 1, of_numbers}, {"sqrt", 1, of_numbers},
     {"log", 1, of_numbers}, {"pow", 2, of_numbers}, {"amdahl", 2, of_numbers}, {"larger", 2, of_numbers},
     {"smaller", 2, of_numbers}, {"if", 3, choose}, {"has", 1, has},
-    {"decide", 4, decide}, {"either", 4, decide}, {"noise", 2, tt_formula_two_runs}, {"busy", 2, tt_formula_two_runs},
-    {"also", 3, also}, {"low", 2, tt_formula_two_runs}, {"high", 2, tt_formula_two_runs},
-    {"interval", 2, tt_formula_two_runs}, {"drift", 2, tt_formula_two_runs}, {"noise_words", 2, tt_formula_two_runs},
-    {"losses_apart", 2, tt_formula_two_runs}, {"gradients_apart", 2, tt_formula_two_runs}, {"weighted", 2, weighted},
-    {"span", 3, span}, {"over", 3, over}, {"sides", 4, sides}, {"slowed", 1, tt_formula_one_run},
-    {"shares_slowed", 1, tt_formula_one_run}, {"shares_words", 1, tt_formula_one_run},
-    {"scatter", 1, tt_formula_one_run}, {"roof_times", 1, tt_formula_one_run},
-    {"own", 2, tt_formula_share}, {"share_low", 2, tt_formula_share}, {"share_high", 2, tt_formula_share},
+    {"either", 4, either}, {"also", 3, also}, {"weighted", 2, weighted}, {"disturbed", 1, tt_formula_one_run},
+    {"low", 2, tt_formula_two_runs}, {"high", 2, tt_formula_two_runs}, {"interval", 2, tt_formula_two_runs},
+    {"losses_apart", 2, tt_formula_two_runs}, {"gradients_apart", 2, tt_formula_two_runs},
 };
 
 static const struct function *find(const char *name)

@@ -3,103 +3,83 @@
 #define TT_FORMULA_PARTS_H
 
 #include "exercises/engine/formula.h"
-#include "profiling/control.h"
 
-enum { TT_FORMULA_ARGS = 4, TT_FORMULA_DEPTH = 32 };
+enum { TT_FORMULA_ARGS = 4, TT_FORMULA_DEPTH = 32 }; /* the most arguments of a function; the deepest nesting */
 
 struct tt_formula_parser {
-    const char *text, *at;
+    const char *text, *at; /* the whole formula; the next character */
     struct tt_formula_scope *scope;
     int depth;
-    bool lenient; /* inside has(): what does not exist is missing, and no error */
+    bool lenient; /* inside has(): what does not exist is missing instead of an error */
 };
 
+/* An error with the formula and the place in it. */
 tt_status tt_formula_error(const struct tt_formula_parser *p, const char *format,
                            ...) __attribute__((format(printf, 2, 3)));
-void tt_formula_skip(struct tt_formula_parser *p);                 /* spaces */
-bool tt_formula_take(struct tt_formula_parser *p, const char *token); /* and the spaces before it */
+/* These move p->at behind what they read. tt_formula_take and tt_formula_word skip spaces first, and return false if
+ * something else follows. */
+void tt_formula_skip(struct tt_formula_parser *p); /* spaces */
+bool tt_formula_take(struct tt_formula_parser *p, const char *token);
 bool tt_formula_word(struct tt_formula_parser *p, char *out, size_t size); /* letters, digits and _ */
+/* A 'text', from its opening quote on. */
 tt_status tt_formula_quoted(struct tt_formula_parser *p, char *out, size_t size);
 
-/* A path whose first word was read already; a run before it is looked for here. */
+/* Evaluates a path, or a definition without parameters, whose first word `first` was read already. If a colon follows,
+ * `first` is the name of a run. */
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out);
 
-/* formula_define.c: formulas that check.yaml has given a name: `far: 2 * step.seconds`, or with parameters
- * `gain(group): groups[$group].share`. */
+/* formula_define.c: definitions, the formulas that check.yaml gives a name: `far: 2 * step.seconds`, or with parameters
+ * `gain(group): groups[$group].share`. While one is evaluated, scope->bound has the values of its parameters. */
 struct tt_formula_bound {
     const struct tt_yaml *definition;
-    const struct tt_formula_value *values;
+    const struct tt_formula_value *values; /* one for each parameter */
 };
-/* NULL: there is none of that name and so many parameters (0: without brackets). */
+/* The definition with that name and so many parameters (0: no brackets); NULL: there is none. */
 const struct tt_yaml *tt_formula_definition(const struct tt_formula_scope *scope, const char *name, int parameters);
+/* Evaluates a definition; `args` has a value for each of its parameters and stays the caller's. */
 tt_status tt_formula_defined(struct tt_formula_parser *p, const struct tt_yaml *definition,
                              const struct tt_formula_value *args, struct tt_formula_value *out);
-/* The parameter whose name follows the $ that was read. */
+/* The value of the parameter whose name follows; the $ before it was read already. */
 tt_status tt_formula_parameter(struct tt_formula_parser *p, struct tt_formula_value *out);
 
-/* Whether there is such a function, and its value; `args` stay the caller's. */
+/* Functions. tt_formula_call needs one that exists; the `n` arguments stay the caller's. */
 bool tt_formula_has_function(const char *name);
 tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct tt_formula_value *args, int n,
                           struct tt_formula_value *out);
 
-/* formula_runs.c: the run that is read for the one at that place, and the functions of one run and of two. */
+/* formula_runs.c. tt_formula_read gives the run to read for the one with index `place`: after the replacement of
+ * scope->from by scope->to. It sets `used` and `lacking` of the scope. The other two are the functions that have one or
+ * two names of runs as arguments: disturbed; low, high, interval, losses_apart, gradients_apart. */
 const struct tt_formula_run *tt_formula_read(struct tt_formula_parser *p, int place);
-tt_status tt_formula_share(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
-                           struct tt_formula_value *out);
 tt_status tt_formula_one_run(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
                              struct tt_formula_value *out);
 tt_status tt_formula_two_runs(struct tt_formula_parser *p, const char *name, const struct tt_formula_value *args,
                               struct tt_formula_value *out);
 
-/* slowed.c: how many times as long as on a quiet machine the step of a run may have taken, and what was recorded of it,
- * of which its shares, roofs and bounds are; 1 where it was not busy. */
-double tt_exercise_slowed(const struct tt_json *profile);
-/* The same, and what part of their time threads waited for that: of ranks.json in the row that it is of, the most. */
-double tt_exercise_slowed_by(const struct tt_json *profile, double *waited);
-bool tt_exercise_row_was_busy(const struct tt_json *profile, const struct tt_json *row); /* of ranks.json */
-int tt_exercise_threads(const struct tt_json *profile); /* that wait for each other */
-double tt_exercise_shares_slowed(const struct tt_json *profile);
-/* What at least was its own of that share of the recorded time. */
-double tt_exercise_own(const struct tt_json *profile, double share);
-bool tt_exercise_shares_busy(const struct tt_json *profile); /* by what the recorded steps waited */
-bool tt_exercise_was_busy(const struct tt_json *profile);
-/* run.interrupted of a profile; NaN: not known. */
-double tt_exercise_interrupted(const struct tt_json *profile);
-void tt_exercise_busy_words(const struct tt_json *profile, double waited, char out[120]);
-double tt_exercise_load(const struct tt_json *profile);
-double tt_exercise_waited(const struct tt_json *profile);
-/* In the recorded steps; an old profile knows only of the others. */
-double tt_exercise_recorded_waited(const struct tt_json *profile);
+/* disturbed.c: whether other programs disturbed a run, or something slowed its recorded steps. `profile` may be a
+ * profile.json or a ranks.json; a `row` is one of ranks.json. The words say what was seen; "": the run was not
+ * disturbed. */
+bool tt_exercise_disturbed(const struct tt_json *profile);
+bool tt_exercise_row_disturbed(const struct tt_json *profile, const struct tt_json *row);
+void tt_exercise_disturbed_words(const struct tt_json *profile, char out[120]);
 
-/* noise.c: two errors of a run's mean step, as a part of it, and no less than runs differ by, which is all that counts
- * of a busy one; 1e9 where a single step was all. The same with what a busy machine makes of it; 1 or more decides
- * nothing. */
-double tt_exercise_scatter(const struct tt_json *profile);
-double tt_exercise_noise_of(const struct tt_json *profile);
-bool tt_exercise_is_timed(const struct tt_json *profile); /* more than one step was measured */
-
-/* roofs.c: one product was measured for both; the rate of it, in FLOP/s; it may be too low by itself; and by how many
- * times, by itself and by what other runs of the exercise have for that device. */
+/* roofs.c: whether two runs have the same backend, device, library and precision, so that their measured roofs should
+ * be equal. */
 bool tt_exercise_same_roof(const struct tt_json *a, const struct tt_json *b);
-double tt_exercise_roof(const struct tt_json *profile);
+double tt_exercise_roof(const struct tt_json *profile); /* the measured roof of products in FLOP/s; NaN: not known */
+/* Whether the roofs may be too low, judged by how they were measured. */
 bool tt_exercise_roof_doubtful(const struct tt_json *profile);
-double tt_exercise_roof_times(const struct tt_formula_scope *scope, const struct tt_json *profile);
 
-/* drift.c: what two runs have alike, as tt compare has it; how far its times moved, as a part, 0 where there is no such
- * thing; and what the quotient of their steps may be off by: the noise of both, no less than that, and times what a
- * busy machine may have slowed one of them by; 1 where a single step was all. */
-struct tt_control tt_exercise_control(const struct tt_json *above, const struct tt_json *below);
-double tt_exercise_drift(const struct tt_json *a, const struct tt_json *b);
-double tt_exercise_noise_between(const struct tt_json *a, const struct tt_json *b);
-
-/* The interval of the quotient of two runs' steps; false, and 0 to 1e9, where nothing is known. Of runs that a busy
- * machine may have slowed by any factor an end is 0, or TT_ANY_SPEEDUP. */
+/* range.c: the interval of the ratio above / below of two runs' step times, as tt compare computes it. If it is not
+ * known, the result is false and the interval 0 to TT_ANY_SPEEDUP. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high);
 
-/* apart.c: the largest difference of the losses of the same steps, or of the norms of a tensor's gradient in the first
- * step, as a part of it; NaN where the two have none in common. */
+/* apart.c: by how much the results of two runs differ at most. Without `gradients`, it compares the losses of the same
+ * steps; with it, each tensor's gradient norms in the first step, relative to those in `a`. NaN: the two have nothing
+ * in common. */
 double tt_exercise_apart(const struct tt_json *a, const struct tt_json *b, bool gradients);
 
+/* A number as a value; missing if it is infinite or NaN. */
 static inline struct tt_formula_value tt_formula_number(double x)
 {
     bool finite = x - x == 0;

@@ -7,7 +7,7 @@
 
 #include "exercises/engine/formula_parts.h"
 
-/* Where a path has come to: one node, or several rows. */
+/* How far a path was followed: to one node, or to several rows. */
 struct place {
     const struct tt_json *node; /* NULL: missing */
     bool rows;
@@ -54,7 +54,7 @@ static tt_status spread(struct tt_formula_parser *p, struct place *at)
     return TT_OK;
 }
 
-/* Leaves the rows for one of them; -1: there is none. */
+/* Goes on with row i alone; if there is no such row, the path is missing. */
 static void pick(struct place *at, int i)
 {
     const struct tt_json *node = i >= 0 && i < at->list.count ? at->list.cells[i].value : NULL;
@@ -187,36 +187,7 @@ static tt_status finish(struct tt_formula_parser *p, struct place *at, struct tt
     return TT_OK;
 }
 
-/* A time, or what a profile computes from times: step.seconds, median_ms, share, roof_percent, tokens_per_second. */
-static bool is_timed(const char *key)
-{
-    static const char *const ends[] = {"seconds", "_second", "_ms", "_percent", "share", "device", "wall", "host",
-                                       "p95", "mean", "fastest"};
-    size_t n = strlen(key);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t m = strlen(ends[i]);
-        if (n >= m && !strcmp(key + n - m, ends[i])) return true;
-    }
-    return false;
-}
-
-/* What comes of the steps with an event after each operation: the tables of them, and their sums. */
-static bool is_recorded(const char *first, const char *key)
-{
-    static const char *const tables[] = {"groups", "operators", "components", "phases"};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (!strcmp(first, tables[i])) return strcmp(key, "wall") != 0;
-    return !strcmp(key, "kernel_seconds") || !strcmp(key, "gap_seconds") || !strncmp(key, "recorded_", 9);
-}
-
-/* Whether a busy machine may have changed the figure. */
-static bool is_disturbed(const struct tt_json *profile, const char *first, const char *key)
-{
-    if (!profile || !is_timed(key)) return false;
-    return (is_recorded(first, key) ? tt_exercise_shares_slowed(profile) : tt_exercise_slowed(profile)) > 1;
-}
-
-/* Leaves the last name of the path in `key`. */
+/* Follows .columns and [selections] to the end of the path. Leaves its last name in `key`. */
 static tt_status follow(struct tt_formula_parser *p, struct place *at, char key[64])
 {
     for (;;) {
@@ -233,7 +204,7 @@ static tt_status follow(struct tt_formula_parser *p, struct place *at, char key[
 
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out)
 {
-    char key[64], table[64];
+    char key[64];
     const struct tt_formula_run *run = NULL;
     bool names_run = *p->at == ':';
     const struct tt_yaml *definition = tt_formula_definition(p->scope, first, 0);
@@ -243,10 +214,8 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key)))
         return tt_formula_error(p, "a path is missing after the run");
     struct place at = {.node = run->profile};
-    snprintf(table, sizeof table, "%s", key);
     tt_status st = descend(p, &at, key);
     if (!st) st = follow(p, &at, key);
-    if (!st && !p->scope->busy) p->scope->busy = is_disturbed(run->profile, table, key);
     if (!st) st = finish(p, &at, out);
     tt_formula_free(&at.list);
     return st;

@@ -1,4 +1,4 @@
-/* One answer against what the formulas give. */
+/* Judges one answer by what the formulas of its question give. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ void tt_exercise_decide(struct tt_mark *m, bool right, const char *reason)
     tt_exercise_because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
 }
 
-/* A minus sign as typesetters have it, or a word processor that corrects a hyphen to one. */
+/* Replaces the typographic minus sign, which word processors put for a hyphen, by a hyphen. */
 static void take_minus(char *s)
 {
     static const char sign[] = "\xe2\x88\x92";
@@ -68,7 +68,6 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
     bool whole = fabs(right) < 1e15 && right == trunc(right);
     snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
     m->value = right;
-    m->busy = scope->busy;
     if (!m->given[0]) return TT_OK;
     if (!tt_exercise_as_percent(q, m, right, &x) && !tt_exercise_number(q, m, &x)) return TT_OK;
     m->number = x;
@@ -94,7 +93,7 @@ static void or_of(struct tt_mark *m, const char *name)
 
 static int by_letters(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-/* The names in the order of the alphabet: that of a profile would tell the answer. */
+/* Appends the names in alphabetical order: the order in the profile would give the answer away. */
 void tt_exercise_or_any(struct tt_mark *m, const char **names, int n)
 {
     qsort(names, (size_t)n, sizeof *names, by_letters);
@@ -102,7 +101,7 @@ void tt_exercise_or_any(struct tt_mark *m, const char **names, int n)
         if (!i || strcmp(names[i], names[i - 1])) or_of(m, names[i]);
 }
 
-/* Whether it is one of the words that may be chosen; when not, says so. */
+/* Whether the word is one of those that may be chosen. If not, the mark says so. */
 bool tt_exercise_allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
 {
     const struct tt_yaml *list = q->items ? q->items : q->choices;
@@ -113,7 +112,7 @@ bool tt_exercise_allowed(const struct tt_question *q, struct tt_mark *m, const c
     return false;
 }
 
-/* Close to the first is right too, but it is not the first: the figures of both. */
+/* For a right answer that is only close to the first: says the figures of both. */
 static void say_first(const struct tt_formula_value *v, const char *word, struct tt_mark *m)
 {
     const struct tt_formula_cell *own = v->cells;
@@ -123,7 +122,7 @@ static void say_first(const struct tt_formula_value *v, const char *word, struct
                           tt_formula_cell_number(own), NULL, m);
 }
 
-/* "gemm 1024x256x1024", as tables print a product: its name without its shape. */
+/* Cuts the shape off "gemm 1024x256x1024", the name of a product as tables print it. */
 static void without_shape(char *word)
 {
     char *space = strrchr(word, ' ');
@@ -132,7 +131,7 @@ static void without_shape(char *word)
         *space = 0;
 }
 
-/* "memory|mixed": either of them, where the run does not decide. */
+/* Whether the word is one of `words`: "memory|mixed" stands for either, where the run does not decide. */
 static bool one_of(const char *words, const char *word)
 {
     for (size_t n; *words; words += n + (words[n] == '|')) {
@@ -150,7 +149,7 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
     return false;
 }
 
-/* "layers.2.feed_forward.w2" where a row is that tensor's weight: the name with its end. */
+/* Completes "layers.2.feed_forward.w2" by ".weight" if a row has that name. */
 static void with_its_end(const struct tt_formula_value *v, char *word, size_t size)
 {
     size_t n = strlen(word);
@@ -162,7 +161,7 @@ static void with_its_end(const struct tt_formula_value *v, char *word, size_t si
     }
 }
 
-/* "1" where the rows are rank_0, rank_1, ...: the name with that number. */
+/* Completes "1" to the row's name if the rows are rank_0, rank_1, ... */
 static void with_its_word(const struct tt_formula_value *v, char *word, size_t size)
 {
     if (!word[0] || strspn(word, "0123456789") != strlen(word)) return;
@@ -174,7 +173,7 @@ static void with_its_word(const struct tt_formula_value *v, char *word, size_t s
     }
 }
 
-/* Against the right word, or the names of the rows it was taken from. */
+/* Judges the answer by the right word, or by the names of the rows that the right word was taken from. */
 static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
                         struct tt_mark *m)
 {
@@ -201,7 +200,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
     if (m->kind == TT_MARK_RIGHT && second) say_first(v, word, m);
 }
 
-/* Where either of two words is right the run does not tell them apart, and undecided says so too. */
+/* Where either of two words is right, the run does not decide. So undecided is right too, if it is a choice. */
 static void or_undecided(const struct tt_question *q, struct tt_formula_value *v)
 {
     static const char open[] = "undecided";
@@ -260,14 +259,15 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
 
 /* ---- all kinds ---- */
 
-/* A word says of the runs what is wrong with them, and so of a wrong choice too, unless the question has its own. */
+/* Whether the answer is a wrong choice or truth to a question without `otherwise`. The word of `must`, which says what
+ * is wrong with the runs, is then its reply too. */
 static bool is_wrong_choice(const struct tt_question *q, const struct tt_mark *m)
 {
     return m->kind == TT_MARK_WRONG && !q->otherwise && (q->kind == TT_ASK_TRUTH || q->kind == TT_ASK_CHOICE);
 }
 
-/* Reading a figure rightly is not enough where the run itself has to be so. Where it is not, no answer is right, and
- * there is none to show. */
+/* Applies `must`, what the question demands of the runs themselves. Where it does not hold, no answer is right, even if
+ * the figure was read correctly, and there is no right answer to show. */
 static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_formula_value v;
@@ -298,7 +298,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
     tt_exercise_plain(q, m);
     scope->run = q->run;
     scope->lacking = NULL;
-    scope->used = scope->busy = false;
+    scope->used = false;
     TT_TRY(judges[q->kind](q, scope, m));
     TT_TRY(demand(q, scope, m));
     return tt_exercise_reason(q, scope, m);

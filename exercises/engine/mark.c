@@ -19,7 +19,8 @@ static tt_status no_such_question(const struct tt_exercise *e, const struct tt_y
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* What stands at the left margin: one of the four parts, or else a part misspelt or an answer that is not indented. */
+/* Checks a key at the left margin. If it is none of the four parts, it is a misspelt one or an answer that is not
+ * indented. */
 static tt_status check_part(const struct tt_yaml *y, const char *path)
 {
     static const char *const parts[] = {"exercise", "learner", "runs", "answers"};
@@ -61,7 +62,7 @@ static void for_lack_of(const struct tt_marked *m, const char *run, struct tt_ma
     mark->right[0] = 0;
 }
 
-/* What was shown is not found: it earns nothing, though the exercise can still be solved. */
+/* An answer that was shown earns nothing, though the exercise can still be solved. */
 double tt_exercise_points(const struct tt_question *q, const struct tt_mark *mark)
 {
     return mark->kind == TT_MARK_RIGHT && !mark->revealed ? q->points : 0;
@@ -87,21 +88,22 @@ static void add_up(struct tt_marked *m)
     }
 }
 
-/* What could not be read as it stands is never right; where its kind was wrong as well, that is the better reason. */
+/* An answer that is not valid YAML as it stands is never right. If it is unknown for another reason too, that reason
+ * says more and is kept. */
 static void as_written(const struct tt_question *q, const struct tt_slip *slip, struct tt_mark *mark)
 {
     if (!slip || mark->kind == TT_MARK_PASSED || mark->kind == TT_MARK_REFUSED) return;
-    if (slip->comment) { /* only a sentence may have meant it */
+    if (slip->comment) { /* only in a sentence may the # have been meant */
         if (q->kind == TT_ASK_TEXT && mark->kind == TT_MARK_UNKNOWN)
             tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
         return;
     }
-    bool yes = q->kind == TT_ASK_TRUTH || (q->kind == TT_ASK_CHOICE && q->words); /* is no other word */
+    bool yes = q->kind == TT_ASK_TRUTH || (q->kind == TT_ASK_CHOICE && q->words); /* yes means yes */
     if ((mark->kind == TT_MARK_UNKNOWN || yes) && !slip->broken) return;
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
 }
 
-/* An answer that is longer than what is read has not been judged. */
+/* An answer of TT_ANSWER bytes or more was cut off, so what was judged is not all of it. */
 static void as_long(const struct tt_yaml *answer, struct tt_mark *mark)
 {
     char reason[100];
@@ -154,7 +156,7 @@ static tt_status mark_sheet(struct tt_marked *m, const struct tt_sheet *sheet, c
                        (long long)m->exercise->number);
     if (learner && learner->text) snprintf(m->learner, sizeof m->learner, "%s", learner->text);
     TT_TRY(check_answers(m->exercise, sheet->tree, path));
-    TT_TRY(tt_exercise_open_runs(m, sheet->tree, recorded));
+    tt_exercise_open_runs(m, sheet->tree, recorded);
     return judge_all(m, sheet);
 }
 
@@ -232,8 +234,8 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
     if (m->kind == TT_MARK_WRONG && q->why && !m->misput)
         tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
-    if (bad && q->look) tt_text_printf(out, "\n%38slook: %s", "", q->look);
-    if (bad && reveal && m->right[0]) tt_text_printf(out, "\n%38sright: %s", "", m->right);
+    if (bad && q->look) tt_text_printf(out, "\n%*slook: %s", TT_MARK_COLUMN, "", q->look);
+    if (bad && reveal && m->right[0]) tt_text_printf(out, "\n%*sright: %s", TT_MARK_COLUMN, "", m->right);
     tt_text_puts(out, "\n");
 }
 
@@ -253,7 +255,7 @@ void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_text_printf(out, "%s\n", m->passed ? ": all right" : "");
 }
 
-/* Its name, for a learner who gave none. */
+/* The name of the folder stands for a learner who gave none. */
 static void put_folder(struct tt_json_writer *w, const char *folder)
 {
     char *whole = realpath(folder, NULL), *name = whole ? strrchr(whole, '/') : NULL;
@@ -295,7 +297,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_put_string(&w, "created", r->created);
         tt_json_put_string(&w, "written", r->written);
         tt_json_put_string(&w, "device", r->device);
-        bool free = r->absent && m->exercise->runs[i].optional; /* nobody refuses what need not be there */
+        bool free = r->absent && m->exercise->runs[i].optional; /* an absent optional run is not refused */
         tt_json_put_string(&w, "refusal", free ? "" : r->refusal);
         tt_json_end(&w, '}');
     }

@@ -1,4 +1,4 @@
-/* Blocks of Markdown: a text is cut into lines, and what a list item holds is a text again. */
+/* Blocks of Markdown. A text is cut into lines; the contents of a list item are a text again. */
 #include "exercises/engine/markdown.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@ enum { DEPTH = 6 }; /* of lists in lists; what lies deeper is text */
 
 struct line {
     const char *s;
-    size_t n, indent; /* without its end; blanks before the first letter */
+    size_t n, indent; /* length without the line end; leading blanks */
 };
 
 struct lines {
@@ -33,7 +33,7 @@ static struct line without(const struct line *l, size_t indent)
     return line_of(l->s + cut, l->n - cut);
 }
 
-/* ---- what a line begins ---- */
+/* ---- which block a line begins ---- */
 
 static bool is_blank(const struct line *l) { return l->indent == l->n; }
 
@@ -46,7 +46,7 @@ static bool begins(const struct line *l, const char *with)
 static bool is_fence(const struct line *l) { return begins(l, "```"); }
 static bool is_row(const struct line *l) { return begins(l, "|"); }
 
-/* 1 to 6, or 0. */
+/* 1 to 6; 0: the line is no heading. */
 static int heading_level(const struct line *l)
 {
     size_t n = 0;
@@ -54,7 +54,7 @@ static int heading_level(const struct line *l)
     return n <= 6 && n < l->n && l->s[n] == ' ' ? (int)n : 0;
 }
 
-/* The bytes of "- " or "12. " with what stands before it; 0: the line is no item. */
+/* The bytes of "- " or "12. " with the blanks before it; 0: the line is no item. */
 static size_t item_width(const struct line *l, bool *numbered)
 {
     size_t at = l->indent;
@@ -77,7 +77,7 @@ static bool interrupts(const struct line *l)
     return is_blank(l) || is_fence(l) || heading_level(l) || is_row(l) || is_item(l);
 }
 
-/* ---- blocks, each of which says how many lines it took ---- */
+/* ---- blocks; each function returns how many lines it took ---- */
 
 static int put_code(const struct lines *t, int from, struct tt_text *out)
 {
@@ -102,7 +102,7 @@ static int put_heading(const struct tt_markdown *m, const struct line *l, struct
     return 1;
 }
 
-/* The next cell of a row: *s moves behind it. A bar in `code` or after a backslash does not end it. */
+/* Finds the next cell of a row and moves *s behind it. A bar in `code` or after a backslash does not end a cell. */
 static bool next_cell(const char **s, const char *end, const char **cell, size_t *n)
 {
     bool code = false;
@@ -131,7 +131,7 @@ static void put_row(const struct tt_markdown *m, const struct line *l, const cha
     tt_text_puts(out, "</tr>\n");
 }
 
-/* "|---|:--|": between the heading of a table and its rows. */
+/* Whether a line is the rule between the heading of a table and its rows: "|---|:--|". */
 static bool is_rule(const struct line *l)
 {
     for (size_t i = l->indent; i < l->n; i++)
@@ -174,7 +174,8 @@ static int put_paragraph(const struct tt_markdown *m, const struct lines *t, int
 
 static void put_blocks(const struct tt_markdown *m, const struct lines *t, int depth, struct tt_text *out);
 
-/* The lines of an item: those that are indented like its words, and those that go on with a paragraph of it. */
+/* Collects the lines of an item: those indented as far as its text, and those that continue one of its paragraphs.
+ * Returns how many. */
 static int item_lines(const struct lines *t, int from, size_t width, struct lines *item)
 {
     int i = from;

@@ -1,11 +1,11 @@
-/* What stands within a block of Markdown: code, strong, emphasis, links and pictures. */
+/* Markdown within a block: code, strong, emphasis, links and pictures. */
 #include <string.h>
 
 #include "exercises/engine/markdown_parts.h"
 #include "profiling/report/svg.h"
 
 enum {
-    REACH = 2000, /* bytes within which a mark has to be closed, so that a text full of open ones is read quickly */
+    REACH = 2000, /* bytes within which a mark has to be closed, so that a text full of unclosed ones is read quickly */
     DEPTH = 6,
 };
 
@@ -18,7 +18,7 @@ void tt_markdown_escape(const char *s, size_t n, struct tt_text *out)
     tt_text_free(&copy);
 }
 
-/* Where `mark` stands again between s and end; a mark of stars closes nothing right behind a blank. */
+/* Where `mark` is closed between s and end; NULL: nowhere. Stars right behind a blank close nothing. */
 static const char *closing(const char *s, const char *end, const char *mark)
 {
     size_t n = strlen(mark);
@@ -35,7 +35,7 @@ struct link {
     size_t words_n, target_n;
 };
 
-/* Brackets of the words may nest: a link around a picture. */
+/* Reads "[words](target)". Brackets of the words may nest: a link around a picture. */
 static bool read_link(const char *s, const char *end, struct link *out)
 {
     int open = 0;
@@ -56,7 +56,7 @@ static bool read_link(const char *s, const char *end, struct link *out)
     return out->target_n > 0;
 }
 
-/* The target in the words of the page; false where it has none. */
+/* Appends the address of the target on the page; false: the page has none. */
 static bool resolve(bool (*ask)(void *, const char *, struct tt_text *), void *context, const struct link *l,
                     struct tt_text *out)
 {
@@ -99,7 +99,7 @@ static void put_picture(const struct tt_markdown *m, const struct link *l, struc
     tt_text_free(&from);
 }
 
-/* ---- the marks, each of which says how many bytes it took; 0: it is text ---- */
+/* ---- marks; each function returns how many bytes it took, 0: it is text ---- */
 
 static size_t code(const char *s, const char *end, struct tt_text *out)
 {
@@ -126,7 +126,7 @@ static size_t stars(const struct tt_markdown *m, const char *s, const char *end,
     return (size_t)(stop - s) + n;
 }
 
-/* What core/base/markdown.h writes for <, > and &: they stay as they are, which is how HTML writes them too. */
+/* What core/base/markdown.h writes for <, > and &. HTML writes them the same way, so they are copied. */
 static size_t entity(const char *s, const char *end, struct tt_text *out)
 {
     static const char *const entities[] = {"&lt;", "&gt;", "&amp;"};

@@ -4,7 +4,7 @@
 
 #include "exercises/engine/markdown.h"
 
-/* markdown_inline.c: what stands within a block, `n` bytes of it. */
+/* markdown_inline.c: appends `n` bytes from within a block as HTML. tt_markdown_escape takes them as plain text. */
 void tt_markdown_inline(const struct tt_markdown *m, const char *s, size_t n, struct tt_text *out);
 void tt_markdown_escape(const char *s, size_t n, struct tt_text *out);
 

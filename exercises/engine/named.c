@@ -1,5 +1,5 @@
-/* Which figures of the runs a sentence holds, by its numbers as they are written and by its words. What it says of them
- * is for people to judge. */
+/* Finds the figures of the runs that a sentence holds, by its numbers as they are written and by its words. Whether
+ * what it says of them is true is for people to judge. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Two words of n and m letters are one, also where either is a plural. */
+/* Whether two words of n and m letters are the same, whatever their case, and also if one is the plural. */
 static bool is_same(const char *a, size_t n, const char *b, size_t m)
 {
     if (n > 3 && tolower((unsigned char)a[n - 1]) == 's') n--;
@@ -28,7 +28,7 @@ static bool has_word(const char *sentence, const char *word, size_t length)
     return false;
 }
 
-/* The text stands there as it is, not as a part of a longer word: "layer 3", "w1.weight". */
+/* Whether the sentence has the text as it is, not as a part of a longer word: "layer 3", "w1.weight". */
 static bool has_text(const char *sentence, const char *text)
 {
     size_t n = strlen(text);
@@ -46,7 +46,8 @@ static bool is_run(const struct tt_formula_scope *scope, const char *word, size_
     return false;
 }
 
-/* How many words of the text stand in the sentence; names of runs and short ones say nothing of what a figure is. */
+/* How many words of the text the sentence has. Short words, filler words and names of runs do not count: they do not
+ * say what a figure is. */
 static int words_of(const char *sentence, const char *text, const struct tt_formula_scope *scope)
 {
     static const char *const empty[] = {"the", "that", "what", "those", "how", "many", "over", "minus", "its", "and"};
@@ -61,6 +62,7 @@ static int words_of(const char *sentence, const char *text, const struct tt_form
     return found;
 }
 
+/* How well the sentence says what the figure is: counts words of its name, its row or its question. */
 static int described(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
     return words_of(sentence, f->name ? f->name : f->from, scope) + words_of(sentence, f->words, NULL) +
@@ -68,13 +70,13 @@ static int described(const char *sentence, const struct tt_figure *f, const stru
            (f->from && has_text(sentence, f->from));
 }
 
-/* "softmax" stands for attention_softmax. */
+/* Whether the sentence has the name of the figure's row, or a word of it: "softmax" for attention_softmax. */
 static bool has_row(const char *sentence, const struct tt_figure *f)
 {
     return has_text(sentence, f->row) || words_of(sentence, f->row, NULL);
 }
 
-/* The runs that the name of the figure and the sentence both name. */
+/* How many runs are named both by the figure's name and by the sentence. */
 static int runs_of(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
     int found = 0;
@@ -83,7 +85,7 @@ static int runs_of(const char *sentence, const struct tt_figure *f, const struct
     return found;
 }
 
-/* "1.3 times", "1.3x", "1.3-fold": it says what it is as a unit would. */
+/* "1.3 times", "1.3x", "1.3-fold": what follows the number says what it is, as a unit would. */
 static bool is_times(const struct tt_quoted *q)
 {
     static const char *const words[] = {"times", "x", "fold"};
@@ -95,7 +97,8 @@ static bool is_times(const struct tt_quoted *q)
     return !strncmp(behind, "\xc3\x97", 2);
 }
 
-/* How the number, which is x in the unit of the value, writes it: rounded; with three digits or more also cut off. */
+/* How a number in a sentence writes a value: rounded to its digits, or, with three digits or more, cut off. `x` is the
+ * number in the unit of the value. */
 enum written { NOT, CUT_OFF, ROUNDED };
 
 static enum written written_as(const struct tt_quoted *q, double x, double value)
@@ -104,7 +107,7 @@ static enum written written_as(const struct tt_quoted *q, double x, double value
     const char *point = strchr(q->given, '.');
     int digits = tt_exercise_digits(q->given), decimals = point ? (int)strspn(point + 1, "0123456789") : 0;
     if (x == value) return ROUNDED;
-    if (digits < 2 && !(point && q->unit)) return NOT; /* a single digit stands in many a sentence */
+    if (digits < 2 && !(point && q->unit)) return NOT; /* many sentences have a single digit by chance */
     if (tt_exercise_rounded(q->given, q->number, value * scale)) return ROUNDED;
     return digits > 2 && cut > 0 && cut < pow(10, -decimals) ? CUT_OFF : NOT;
 }
@@ -121,25 +124,39 @@ static enum written writes(const struct tt_quoted *q, const struct tt_figure *f,
     return NOT;
 }
 
-/* How much of what the figure is stands in the sentence; what is rounded goes before what is cut off. */
-static int fit_of(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope,
-                  enum written written, int words)
+/* `described` for the few words right behind the number: in "2 host waits and 2 copies", they tell the two figures
+ * apart. */
+static int described_behind(const struct tt_quoted *q, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
-    return (written == ROUNDED ? 1000 : 0) + 2 * words + runs_of(sentence, f, scope);
+    char phrase[64];
+    size_t n = strcspn(q->end, "0123456789,;.:");
+    for (size_t i = 0, words = 0; i < n; i++)
+        if (q->end[i] == ' ' && ++words > 3) n = i;
+    snprintf(phrase, sizeof phrase, "%.*s", (int)n, q->end);
+    return described(phrase, f, scope);
 }
 
-/* By chance one of a column is near most numbers, and a figure near many with a single digit that is not exact: "0.9 %"
- * is only the share of a row that the sentence names. */
+/* How well the figure fits the number. Rounded values go before those cut off. Then words that say what the figure is
+ * count, most of all right behind the number. */
+static int fit_of(const char *sentence, const struct tt_quoted *q, const struct tt_figure *f,
+                  const struct tt_formula_scope *scope, enum written written, int words)
+{
+    return (written == ROUNDED ? 1000 : 0) + 2 * words + 4 * described_behind(q, f, scope) +
+           runs_of(sentence, f, scope);
+}
+
+/* Whether a match may be chance: some figure of a column is near most numbers, and a single digit that is not exact is
+ * near many figures. A figure of a column counts anyway if the sentence names its row: "optimizer takes 0.9 %". */
 static bool is_chance(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, double x)
 {
     int digits = tt_exercise_digits(q->given);
     bool named = f->column && f->row[0] && has_row(sentence, f);
     bool exact = x == fabs(f->value) || (f->unlike && x == fabs(f->other));
-    bool count = !f->unit && f->value == trunc(f->value); /* 2.00 too */
+    bool count = !f->unit && f->value == trunc(f->value); /* also if it was written 2.00 */
     return !named && ((f->column && (digits < 3 || count)) || (digits < 2 && !exact));
 }
 
-/* By its unit or by a word the sentence says what the number is of. */
+/* Whether the sentence says what the number is, by a unit or by a word of the figure. */
 static bool is_told(const struct tt_quoted *q, const struct tt_figure *f, int words)
 {
     bool nameless = !f->name && !f->from;
@@ -147,7 +164,8 @@ static bool is_told(const struct tt_quoted *q, const struct tt_figure *f, int wo
     return q->unit || words || nameless || (times && is_times(q));
 }
 
-/* The figure that the number is: of several the one whose words the sentence has most of, and then the nearest. */
+/* Finds the figure that the number is. Of several, that is the one that the sentence describes best, then the nearest
+ * one. */
 static void try_number(const struct tt_quoted *q, const char *sentence, const struct tt_figure *f, int n,
                        const struct tt_formula_scope *scope, struct tt_held *out)
 {
@@ -155,11 +173,11 @@ static void try_number(const struct tt_quoted *q, const char *sentence, const st
     double nearest = INFINITY;
     for (int i = 0; i < n; i++) {
         double x = 0;
-        if (f[i].word || (f[i].unlike && f[i].value == 0)) continue; /* a difference of 0 is none */
+        if (f[i].word || (f[i].unlike && f[i].value == 0)) continue; /* a difference of 0 tells nothing */
         enum written here = writes(q, &f[i], f[i].value, &x);
         enum written there = f[i].unlike ? writes(q, &f[i], f[i].other, &x) : NOT;
         if ((!here && !there) || is_chance(q, sentence, &f[i], x)) continue;
-        int words = described(sentence, &f[i], scope), fit = fit_of(sentence, &f[i], scope, here, words);
+        int words = described(sentence, &f[i], scope), fit = fit_of(sentence, q, &f[i], scope, here, words);
         bool told = is_told(q, &f[i], words);
         double apart = f[i].value != 0 ? fabs(fabs(x / f[i].value) - 1) : 0;
         out->untold |= !told && here;
@@ -173,7 +191,7 @@ static void try_number(const struct tt_quoted *q, const char *sentence, const st
         out->is = x != 0 ? q->number * f[i].value / x : f[i].value;
     }
     out->more = found > 1;
-    if (out->shared) out->f = NULL; /* as it was written it may be the other run's */
+    if (out->shared) out->f = NULL; /* as it was written, it may be the other run's */
     const char *unit = tt_exercise_unit_name(q->unit);
     snprintf(out->given, sizeof out->given, "%.24s%s%.12s", q->given, unit[0] ? " " : "", unit);
 }

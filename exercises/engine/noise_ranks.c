@@ -1,4 +1,5 @@
-/* What tells of ranks that a machine was not the same throughout, though it was not busy. */
+/* Lines on runs of several ranks. Some show that the machine did not stay the same during the measurements, though it
+ * was not busy. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,23 +8,25 @@
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 
-/* Ranks cannot be faster than one alone with the same work: a run where they are tells of the machine, not of them. */
-static void impossible_ranks(const char *name, const struct tt_json *profile, struct tt_text *out)
+/* Several ranks, each with the same work as one alone and with communication besides, cannot be faster than that on a
+ * machine that stays the same. */
+static void faster_than_alone(const char *name, const struct tt_json *profile, struct tt_text *out)
 {
     const struct tt_json *rows = profile ? tt_json_get(profile, "rows") : NULL;
     for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
         double percent = tt_json_number(r, "efficiency_percent", NAN);
         if (!(percent > 110)) continue;
-        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks cannot be: one rank alone took too long. "
-                            "Its figures say nothing about scaling: measure it again\n",
+        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks: one rank alone was slower than each of "
+                            "several with the same work. Measure it again before you judge the scaling\n",
                        name, percent, tt_json_number(r, "ranks", 0));
     }
 }
 
-/* Ranks whose pairs of steps differ too much to tell what is hidden; of busy machines it is said above. */
+/* Whether pairs of steps differ too much to tell how much communication is hidden. False for a disturbed run, which has
+ * a line of its own. */
 static bool hides_unknown(const struct tt_json *profile)
 {
-    const struct tt_json *rows = profile && !tt_exercise_was_busy(profile) ? tt_json_get(profile, "rows") : NULL;
+    const struct tt_json *rows = profile && !tt_exercise_disturbed(profile) ? tt_json_get(profile, "rows") : NULL;
     for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
         const struct tt_json *known = tt_json_get(r, "hidden_known");
         if (known && !known->boolean && tt_json_number(r, "communication_ms", 0) > 0) return true;
@@ -44,10 +47,10 @@ static void unknown_hidden(const struct tt_marked *m, struct tt_text *out)
 
 /* ---- one rank alone, which is the same program in several files ---- */
 
-/* The row of one rank alone in ranks.json; NULL: there is none, or the machine was busy. */
+/* The row of one rank alone in ranks.json; NULL: there is none, or the run was disturbed and has a line for that. */
 static const struct tt_json *alone(const struct tt_json *profile)
 {
-    const struct tt_json *rows = profile && !tt_exercise_was_busy(profile) ? tt_json_get(profile, "rows") : NULL;
+    const struct tt_json *rows = profile && !tt_exercise_disturbed(profile) ? tt_json_get(profile, "rows") : NULL;
     const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL;
     return r && tt_json_number(r, "ranks", 0) == 1 && tt_json_number(r, "median_ms", 0) > 0 ? r : NULL;
 }
@@ -66,7 +69,8 @@ static bool same_program(const struct tt_json *a, const struct tt_json *b)
            tt_json_number(a, "threads", 0) == tt_json_number(b, "threads", -1) && operations_of(a) == operations_of(b);
 }
 
-/* The same step alone took far longer in one file than in another: what is computed from it is off by as much. */
+/* Says if the same step of one rank alone took far longer in one file than in another. Figures computed from it are
+ * then off by as much. */
 static void apart_alone(const struct tt_marked *m, struct tt_text *out)
 {
     const struct tt_json *first = NULL;
@@ -91,7 +95,7 @@ static void apart_alone(const struct tt_marked *m, struct tt_text *out)
 void tt_exercise_noise_ranks(const struct tt_marked *m, struct tt_text *out)
 {
     for (int i = 0; i < m->exercise->run_count; i++)
-        impossible_ranks(m->exercise->runs[i].name, m->runs[i].profile, out);
+        faster_than_alone(m->exercise->runs[i].name, m->runs[i].profile, out);
     apart_alone(m, out);
     unknown_hidden(m, out);
 }

@@ -1,4 +1,4 @@
-/* exercise.json: what an exercise was started with, and what that means for its commands. */
+/* exercise.json: the settings that an exercise was started with, and its commands filled in with them. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static bool names(const struct tt_exercise *e, const char *variable)
     return found;
 }
 
-/* The variable's value where the exercise uses it and it is set; else NULL. */
+/* The value of a variable if it is set and the exercise uses it; else NULL. */
 static const char *value_of(const struct tt_exercise *e, const char *variable)
 {
     const char *value = getenv(variable);
@@ -100,7 +100,7 @@ tt_status tt_exercise_note(const struct tt_exercise *e, const char *folder)
 
 /* ---- reading ---- */
 
-/* *out is NULL where there is none. */
+/* If there is no note, *out is NULL, without an error. */
 static tt_status read_note(const char *folder, struct tt_json **out)
 {
     char path[1400], *text;
@@ -124,7 +124,7 @@ tt_status tt_exercise_noted(const char *folder, int64_t *number)
     return TT_OK;
 }
 
-/* A folder in this one that was started for the exercise: its path; or nothing. */
+/* Finds the path of a folder in this one where the exercise was started; "": there is none. */
 static void below(const struct tt_marked *m, char *out, size_t size)
 {
     DIR *d = opendir(m->folder);
@@ -140,7 +140,7 @@ static void below(const struct tt_marked *m, char *out, size_t size)
     if (d) closedir(d);
 }
 
-/* Often it is the folder of a profile, or the one above. */
+/* Says which folder was probably meant: often the one that was given is the folder of a profile, or the one above. */
 static tt_status not_started(const struct tt_marked *m)
 {
     char above[1400], inside[1300];
@@ -171,7 +171,8 @@ tt_status tt_exercise_started(struct tt_marked *m)
 
 /* ---- commands ---- */
 
-/* "${NAME}" or "${NAME:-otherwise}" at `text`: its length, and what stands for it; 0 when it is neither. */
+/* Reads "${NAME}" or "${NAME:-otherwise}" at `text`. Returns its length, and its value in `value`; 0: it is neither, or
+ * has no value. */
 static size_t variable(const struct tt_marked *m, const char *text, char value[160])
 {
     char name[32];

@@ -7,7 +7,7 @@
 
 #include "exercises/engine/parts.h"
 
-/* A micro sign and a Greek mu are the u of a unit typed on a keyboard without them. */
+/* Replaces a micro sign or a Greek mu at the beginning by u, as units are written here. */
 static const char *without_mu(const char *text, char *out, size_t size)
 {
     bool mu = !strncmp(text, "\xc2\xb5", 2) || !strncmp(text, "\xce\xbc", 2);
@@ -15,7 +15,7 @@ static const char *without_mu(const char *text, char *out, size_t size)
     return out;
 }
 
-/* Nothing, the unit, or of a plain number that it is so many times. */
+/* Whether the text behind a number is empty, the question's unit, or "x" or "times" if the question has no unit. */
 static bool is_unit(const struct tt_question *q, const char *text)
 {
     char unit[96];
@@ -38,7 +38,7 @@ double tt_exercise_scale(const char *text)
     return 0;
 }
 
-/* "4,190,464": without its marks. One mark alone may be a decimal comma, and stays. */
+/* Removes the thousands marks of "4,190,464". A single one may be a decimal comma and stays. */
 static const char *without_marks(const char *given, char *out, size_t size)
 {
     const char *s = given + strspn(given, "0123456789");
@@ -52,8 +52,8 @@ static const char *without_marks(const char *given, char *out, size_t size)
     return out;
 }
 
-/* Nothing or the unit, another one of the same kind, or a letter for thousands where there is none; and then the noun
- * of the question. */
+/* Scales *x by what follows the number: nothing or the unit; another unit of the same kind; or a letter for thousands
+ * if the question has no unit. The noun that the question asks for may follow. False: it is something else. */
 static bool scale_by(const struct tt_question *q, const char *given, double *x)
 {
     char behind[80];
@@ -64,7 +64,7 @@ static bool scale_by(const struct tt_question *q, const char *given, double *x)
     return isfinite(scale);
 }
 
-/* "0.8 % less": the unit is there, and a word after it. */
+/* Whether the unit is there, but followed by another word: "0.8 % less". */
 static bool has_unit_first(const struct tt_question *q, const char *text)
 {
     size_t n = q->unit ? strlen(q->unit) : 0;
@@ -76,7 +76,8 @@ static bool is_decimal(const char *text, const char *end)
     return end > text && !memchr(text, 'x', (size_t)(end - text)) && !memchr(text, 'X', (size_t)(end - text));
 }
 
-/* "s", "µs" or "%": another unit, and not the rest of the number (a space in it, "±5", a letter for thousands). */
+/* Whether the text looks like another unit ("s", "µs", "%"), and not like the rest of the number (a space in it, "±5",
+ * a letter for thousands). */
 static bool is_a_unit(const char *text)
 {
     bool begins = isalpha((unsigned char)*text) || *text == '%' || !strncmp(text, "\xc2\xb5", 2) ||
@@ -84,7 +85,8 @@ static bool is_a_unit(const char *text)
     return begins && !(tt_exercise_scale(text) > 0);
 }
 
-/* "rank_1" where the question asks "Which rank ...": the number behind its own word, not behind another ("no 1"). */
+/* Skips the word before a number if it is that of the question: "rank_1" where it asks "Which rank ...". Another word
+ * stays ("no 1"). */
 static const char *behind_word(const struct tt_question *q, const char *given)
 {
     char word[64];
@@ -95,7 +97,7 @@ static const char *behind_word(const struct tt_question *q, const char *given)
     return strcasestr(q->text, word) && isdigit((unsigned char)*number) ? number : given;
 }
 
-/* "12.5", and also as one writes it on paper: "2^-8", "1/16". */
+/* Reads "12.5", and also what people write on paper: "2^-8", "1/16". */
 static bool read_number(const char *given, char **end, double *out)
 {
     char *after;
@@ -109,7 +111,7 @@ static bool read_number(const char *given, char **end, double *out)
     return isfinite(*out);
 }
 
-/* "4,190" may be 4.19 or 4190. */
+/* Says how to write a number with a comma: "4,190" may be 4.19 or 4190. */
 static void say_comma(const struct tt_mark *m, const char *given, const char *comma, char *out, size_t size)
 {
     size_t n = strspn(comma + 1, "0123456789");
@@ -160,13 +162,13 @@ bool tt_exercise_near(const struct tt_question *q, double x, double right)
     return fabs(x - right) <= q->tolerance * fabs(right) + q->slack;
 }
 
-/* The same without what is allowed beside the tolerance: of a small number a thousandth would be as near. */
+/* tt_exercise_near without the slack: with it, a thousandth of a small number would be near too. */
 static bool equals(const struct tt_question *q, double x, double right)
 {
     return fabs(x - right) <= (q->tolerance + 1e-9) * fabs(right);
 }
 
-/* Digits as they were written, without zeros in front: of 0.0140 three. */
+/* Digits as they were written, without leading zeros: 3 for 0.0140. */
 int tt_exercise_digits(const char *given)
 {
     int n = 0;
@@ -175,7 +177,7 @@ int tt_exercise_digits(const char *given)
     return n;
 }
 
-/* "10" of 9.76: rounded to the whole number that it is, or to the decimals that stand there. */
+/* Whether x is the right number rounded to the decimals that were written, or to a whole number: "10" for 9.76. */
 static bool to_decimals(const char *given, double x, double right)
 {
     size_t whole = strspn(given, "+-0123456789"), n = given[whole] == '.' ? strspn(given + whole + 1, "0123456789") : 0;
@@ -195,15 +197,15 @@ bool tt_exercise_rounded(const char *given, double x, double right)
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
-/* "0.33", or "0.33x". */
+/* Whether two decimals were written: "0.33" or "0.33x". */
 static bool has_two_decimals(const char *given)
 {
     const char *point = given + strspn(given, "0123456789");
     return *point == '.' && strspn(point + 1, "0123456789") == 2;
 }
 
-/* "4.19 M" is how tt prints 4190464, and 4.19e6 the same, and tt compare prints 0.33x of 0.3263: as many digits as they
- * show are enough. */
+/* Whether the answer is the right number with the digits that tt prints: tt prints 4190464 as "4.19 M" (4.19e6 is the
+ * same), and tt compare prints 0.3263 as 0.33x. So many digits are enough. */
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
     int digits = tt_exercise_digits(m->given);
@@ -219,8 +221,8 @@ bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, dou
     return tt_exercise_near(q, x, right) || as_printed(q, m, x, right);
 }
 
-/* A single digit is an idea of its own more often than a figure that was rounded: it has to be close, and closer than
- * one with a unit or a point, which nobody makes up. */
+/* A single digit is more often a guess than a rounded figure, so it has to be within 5 % of the right number. With a
+ * decimal point, or where the question has a unit, it is hardly a guess: then within 10 %. */
 bool tt_exercise_too_short(const struct tt_question *q, const char *given, double x, double right)
 {
     double room = q->unit || strchr(given, '.') ? 0.1 : 0.05;
@@ -228,7 +230,8 @@ bool tt_exercise_too_short(const struct tt_question *q, const char *given, doubl
     return close && tt_exercise_rounded(given, x, right);
 }
 
-/* What a mistake gives: within the tolerance, or as it is rounded. A single whole digit is that by chance. */
+/* Whether the number is what a mistake gives: within the tolerance, or rounded and at most 20 % off. A single whole
+ * digit may be rounded from it by chance, so that does not count. */
 static bool is_slip(const struct tt_question *q, const char *given, double x, double mistaken)
 {
     bool chance = x == trunc(x) && tt_exercise_digits(given) < 2;
@@ -236,7 +239,8 @@ static bool is_slip(const struct tt_question *q, const char *given, double x, do
     return equals(q, x, mistaken) || (!chance && close && tt_exercise_rounded(given, x, mistaken));
 }
 
-/* Of two small counts one is the double of the other by chance, and of 1 and 2 each comes to mind beside the other. */
+/* Whether the numbers are so small that twice or half is chance: counts below 10, and 1 for 2 or 2 for 1 without a
+ * unit. */
 static bool is_small_count(const struct tt_question *q, double x, double right)
 {
     bool counts = !q->tolerance && right == trunc(right) && fmax(fabs(x), fabs(right)) < 10;
@@ -244,20 +248,20 @@ static bool is_small_count(const struct tt_question *q, double x, double right)
     return counts || (!q->unit && one_or_two);
 }
 
-/* So many times what is wanted, as near as that part. */
+/* Whether x is `factor` times the right number, within the fraction `part` or the tolerance if that is smaller. */
 static bool is_within(const struct tt_question *q, double x, double factor, double right, double part)
 {
     return fabs(x - factor * right) <= (fmin(q->tolerance, part) + 1e-9) * fabs(factor * right);
 }
 
-/* The same, as near as a hundredth. */
+/* The same within 1 %. */
 static bool is_times(const struct tt_question *q, double x, double factor, double right)
 {
     return is_within(q, x, factor, right, 0.01);
 }
 
-/* A power of ten beside what is wanted. What was given with four digits or more is that to its digits, or is not;
- * with fewer it is that as it is rounded, or about that. */
+/* Whether the number is `mistaken`, a power of ten off. With four digits or more it has to be within 0.5 % of that;
+ * with fewer it may be rounded, or within 3 %. */
 static bool is_shifted(const struct tt_question *q, const char *given, double x, double mistaken)
 {
     int digits = tt_exercise_digits(given);
@@ -266,13 +270,13 @@ static bool is_shifted(const struct tt_question *q, const char *given, double x,
     return equals(q, x, mistaken) && (rounded || fabs(x - mistaken) <= room * fabs(mistaken));
 }
 
-/* So many times off, in the words of the unit; NULL where no such factor is. */
+/* The reason for a number that is a power of ten off; NULL: it is not. *mistaken: what such a mistake gives. */
 static const char *power_of_ten(const struct tt_question *q, const char *given, double x, double right,
                                 double *mistaken)
 {
     static const struct {
         double factor;
-        const char *of_unit, *plain; /* plain: of a number without a unit, where that is said in other words */
+        const char *of_unit, *plain; /* plain: for a number without a unit; NULL: the same words */
     } slips[] = {{1e3, "1000 times too large: look at the unit", "1000 times too large"},
                  {1e-3, "1000 times too small: look at the unit", "1000 times too small"},
                  {1e6, "1000000 times too large: look at the unit", "1000000 times too large"},
@@ -290,7 +294,7 @@ static const char *power_of_ten(const struct tt_question *q, const char *given, 
     if (percent && is_slip(q, given, x, right / 100))
         return "100 times too small: a percentage is wanted, not a fraction";
     *mistaken = 100 * right;
-    bool quotient = !q->unit && q->tolerance > 0 && fabs(right) < 5; /* and no count */
+    bool quotient = !q->unit && q->tolerance > 0 && fabs(right) < 5; /* not a count */
     if (quotient && is_shifted(q, given, x, 100 * right))
         return fabs(right) < 1 ? "100 times too large: a fraction is wanted, not a percentage"
                                : "100 times too large: how many times is wanted, not a percentage";
@@ -310,12 +314,12 @@ bool tt_exercise_by_chance(const char *given, double x, double mistaken)
 
 static bool is_reciprocal(const struct tt_question *q, const char *given, double x, double right)
 {
-    bool apart = fabs(right * right - 1) > 0.05; /* or it is as near as any other number */
+    bool apart = fabs(right * right - 1) > 0.05; /* near 1, a number and its reciprocal are too close */
     bool close = x != 0 && right != 0 && (q->unit ? equals(q, 1 / x, right) : is_slip(q, given, x, 1 / right));
     return close && apart && !tt_exercise_by_chance(given, x, 1 / right);
 }
 
-/* A mistake that is made with any number, and what it gives; NULL: it is none of them. */
+/* The reason by a mistake that is made with any number; NULL: it is none of them. *mistaken: what it gives. */
 static const char *common_slip(const struct tt_question *q, const char *given, double x, double right,
                                double *mistaken)
 {
@@ -344,7 +348,7 @@ static const char *common_slip(const struct tt_question *q, const char *given, d
     return NULL;
 }
 
-/* "Which rank ...?": a number that is a name is neither too large nor too small. */
+/* Whether the number is a name ("Which rank ...?"), so that it is neither too large nor too small. */
 static bool is_name(const struct tt_question *q)
 {
     return q->text && !strncmp(q->text, "Which ", 6) && !q->tolerance && !q->slack && !q->unit;

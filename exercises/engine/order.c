@@ -1,5 +1,4 @@
-/* Answers by the order of several figures: the largest one, and rankings. A figure may be known as a span alone: one is
- * ahead of another where it is for all that the two may be. */
+/* Judges answers by the order of several figures: the largest one, and rankings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,12 @@ enum { CANDIDATES = 256, PLACES = 16 };
 
 struct candidate {
     const char *name;
-    double value, low, high;
+    double value; /* negated if the smallest comes first */
 };
 
-static struct candidate candidate(const struct tt_question *q, const char *name, const struct tt_formula_value *v)
+static struct candidate candidate(const struct tt_question *q, const char *name, double x)
 {
-    double x = v->number, low = x - v->below, high = x + v->above;
-    return q->least ? (struct candidate){name, -x, -high, -low} : (struct candidate){name, x, low, high};
+    return (struct candidate){name, q->least ? -x : x};
 }
 
 static tt_status from_items(const struct tt_question *q, struct tt_formula_scope *scope, struct candidate *c, int *n)
@@ -29,7 +27,7 @@ static tt_status from_items(const struct tt_question *q, struct tt_formula_scope
         tt_status st = tt_formula(y->text, scope, &v);
         if (!st && v.kind != TT_FORMULA_NUMBER && v.kind != TT_FORMULA_MISSING)
             st = tt_fail(TT_USAGE, "%s is not a number", y->text);
-        if (!st && v.kind == TT_FORMULA_NUMBER) c[(*n)++] = candidate(q, y->key, &v);
+        if (!st && v.kind == TT_FORMULA_NUMBER) c[(*n)++] = candidate(q, y->key, v.number);
         tt_formula_free(&v);
         if (st) return tt_context(st, "line %d, question %s", q->line, q->id);
     }
@@ -42,8 +40,8 @@ static tt_status from_rows(const struct tt_question *q, const struct tt_formula_
     if (v->kind == TT_FORMULA_MISSING) return TT_OK;
     if (v->kind != TT_FORMULA_ROWS) return tt_fail(TT_USAGE, "line %d: %s is no list of rows", q->line, q->answer);
     for (int i = 0; i < v->count && *n < CANDIDATES; i++) {
-        struct tt_formula_value x = {.number = tt_formula_cell_number(&v->cells[i])};
-        if (isfinite(x.number)) c[(*n)++] = candidate(q, tt_formula_row_name(v->cells[i].row), &x);
+        double x = tt_formula_cell_number(&v->cells[i]);
+        if (isfinite(x)) c[(*n)++] = candidate(q, tt_formula_row_name(v->cells[i].row), x);
     }
     return TT_OK;
 }
@@ -66,13 +64,10 @@ static bool close_to(const struct tt_question *q, double x, double best)
     return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
 }
 
-/* Whatever the two are, the first is larger, and not by so little that nobody can tell. Of nothing at all, which no
- * noise has a part in, anything is ahead that was measured. */
+/* Whether the first is larger than the second by more than the tolerance and the slack. */
 static bool is_ahead(const struct tt_question *q, const struct candidate *first, const struct candidate *second)
 {
-    bool nothing = second->low == 0 && second->high == 0;
-    if (nothing && first->value > 0) return !close_to(q, 0, first->value);
-    return first->low > second->high && !close_to(q, second->high, first->low);
+    return first->value > second->value && !close_to(q, second->value, first->value);
 }
 
 static bool may_be_first(const struct tt_question *q, const struct candidate *c, int n, const struct candidate *own)
@@ -88,12 +83,12 @@ void tt_exercise_say_ahead(const char *first, double ahead, const char *second, 
                            struct tt_mark *m)
 {
     snprintf(m->means, sizeof m->means,
-             "In your run %.60s has %.3g%.60s, %.60s %.3g: by the noise of such runs either may be first.", first,
+             "In your run %.60s has %.3g%.60s, %.60s %.3g: that close, either counts as first.", first,
              fabs(ahead), figures ? figures : "", second, fabs(behind));
 }
 
-/* The two that are nearest to the first place: the largest, and the chosen one or the next. Of them undecided is none.
- */
+/* Says the figures of the two that are nearest to the first place: the largest, and the chosen one or else the next. An
+ * item "undecided" is not one of them. */
 static void say_first_two(const struct tt_question *q, const struct candidate *c, int n, const struct candidate *chosen,
                           struct tt_mark *m)
 {
@@ -111,7 +106,7 @@ tt_status tt_exercise_judge_item(const struct tt_question *asked, struct tt_form
     struct candidate c[CANDIDATES];
     struct tt_question own = *asked;
     const struct tt_question *q = &own;
-    double room = 0; /* what the runs leave open */
+    double room = 0; /* a relative difference that the runs do not decide */
     int n;
     TT_TRY(from_items(q, scope, c, &n));
     if (q->room) TT_TRY(tt_exercise_formula(q, q->room, scope, &room));
@@ -166,7 +161,7 @@ static bool is_given(char words[PLACES][64], int n, const char *name)
     return false;
 }
 
-/* One that is ahead of `own` and is not named before it; NULL: there is none. */
+/* A candidate that is ahead of `own` but not among the first `before` words; NULL: there is none. */
 static const struct candidate *ahead_of(const struct tt_question *q, const struct candidate *c, int n,
                                         char words[PLACES][64], int before, const struct candidate *own)
 {
@@ -175,7 +170,7 @@ static const struct candidate *ahead_of(const struct tt_question *q, const struc
     return NULL;
 }
 
-/* Whether the name in place i may stand there; when not, says why. */
+/* Whether the name in place i may stand there. If not, the mark says why. */
 static bool judge_place(const struct tt_question *q, const struct candidate *c, int n, char words[PLACES][64], int i,
                         int wanted, struct tt_mark *m)
 {

@@ -1,6 +1,6 @@
-/* --own-kernel: a function of a shared library in the place of the kernel rmsnorm, where that adds a residual first.
- * The library is built against one small header, the one of exercise 10, and opened only when it is asked for. It
- * stands in a plan under its name, and a backend around the CPU's calls it. */
+/* --own-kernel: a function of a shared library replaces the kernel rmsnorm where that adds a residual first. The
+ * library needs only the small header of exercise 10, and is opened only if the option is given. In a plan, the launch
+ * has the function's name; a wrapper around the CPU backend calls it. */
 #ifndef TT_OWN_KERNEL_H
 #define TT_OWN_KERNEL_H
 
@@ -9,21 +9,22 @@
 
 #define TT_OWN_KERNEL "residual_norm" /* its name in plans and profiles */
 
-/* Whether this program and this version of the model have a place for one; fine where none is asked for. */
+/* An error if --own-kernel is given but this program or this configuration cannot use it: it takes the CPU backend, the
+ * fusion norm, and a precision other than fp8. */
 tt_status tt_own_kernel_check(const struct tt_config *c);
 
-/* Whether such a function can do this launch: fp32, with a residual, no matrix that is two at once, and no largest
- * magnitude to be taken. */
+/* Whether the function can do this launch: rmsnorm in fp32 with a residual and both outputs, `sum` not in the place of
+ * an input, and no largest magnitude (amax) to compute. */
 bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args);
 
-/* What of the plan can be done by it stands there under its name. */
+/* Gives the launches of the plan that the function can do its name. */
 void tt_own_kernel_name(struct tt_plan *p);
 
-/* *b becomes a backend that calls the function of this library for such launches, and owns the one it was. After an
- * error it is what it was. */
+/* Wraps *b so that such launches call the function in the library at `path`. Closing *b then closes the real backend
+ * too. After an error *b is unchanged. */
 tt_status tt_own_kernel_wrap(const char *path, struct tt_backend *b);
 
-/* Of a backend that was made so: the function was seen to write into its scratch. */
+/* Whether the function was seen to write into its scratch; false for a backend that is not wrapped. */
 bool tt_own_kernel_writes_scratch(const struct tt_backend *b);
 
 #endif

@@ -1,6 +1,6 @@
-/* A backend that hands all work on but the launches that a learner's function does: a function of plain C that knows
- * nothing of threads. Each thread gets an equal run of rows, so a kernel in several passes pays for its memory traffic
- * as it would alone; a row's bits are its own. */
+/* A backend that passes all work on except the launches that a learner's function does: a plain C function that knows
+ * nothing of threads. Each thread gets one block of rows, all of about the same size, so a kernel of several passes
+ * pays for its memory traffic as it would alone. The bits of a row do not depend on how the rows are divided. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,14 +24,13 @@ struct own {
     void (*run)(const struct residual_norm *a);
     int threads;
     float *scratch;
-    size_t scratch_floats; /* of each thread */
-    bool looked,
-        writes_scratch; /* whether it was seen how it treats its scratch, and that it wrote there: it is not fused */
+    size_t scratch_floats;       /* of each thread */
+    bool looked, writes_scratch; /* its use of the scratch was checked; it wrote there, so it is not fused */
 };
 
 /* ---- the library ---- */
 
-/* Only names with a slash are files to dlopen; others it looks for among the system's libraries. */
+/* Opens the full path: dlopen looks for a name without a slash among the system's libraries. */
 static tt_status open_library(const char *path, void **out)
 {
     char *whole = realpath(path, NULL);
@@ -70,7 +69,7 @@ static int64_t rows_each(const struct own *own, const struct tt_rmsnorm_args *a)
     return (a->rows + threads - 1) / threads;
 }
 
-/* It only grows, so after the first step nothing is allocated. */
+/* The scratch only grows, so nothing is allocated after the first step. */
 static tt_status need_scratch(struct own *own, size_t floats)
 {
     const struct tt_backend *b = &own->relay.real;
@@ -89,7 +88,7 @@ static tt_status need_scratch(struct own *own, size_t floats)
                    (double)floats * sizeof(float) / 1048576, own->threads);
 }
 
-/* The launch as the function wants it: some rows of it. */
+/* The arguments of the function for `count` rows of the launch from row `first` on. */
 static struct residual_norm args_of(const struct tt_rmsnorm_args *a, int64_t first, int64_t count, float *scratch)
 {
     int64_t at = first * a->cols;
@@ -120,7 +119,7 @@ static void run_rows(const struct own *own, const struct tt_rmsnorm_args *a, int
     own->run(&part);
 }
 
-/* Once, on the first rows of the first launch: is the scratch as it was? */
+/* Runs the function once on the first rows of the first launch, and looks whether it changed the scratch. */
 static void look_at_scratch(struct own *own, const struct tt_rmsnorm_args *a)
 {
     int64_t rows = rows_each(own, a);

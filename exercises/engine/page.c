@@ -46,7 +46,8 @@ void page_notes(struct tt_text *t, const char *lines)
 
 /* ---- the worksheet ---- */
 
-/* What a right answer means; why another is not right, and where to look: what tt exercise check says of it. */
+/* What tt exercise check says of an answer: for a right one what it means, for another one why it is not right and
+ * where to look. */
 static void put_reason(struct tt_text *t, const struct tt_question *q, const struct tt_mark *m)
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
@@ -161,7 +162,7 @@ static const struct tt_page_part *part_of(const struct tt_page *p, int64_t numbe
     return NULL;
 }
 
-/* Of several folders of one exercise the first counts. */
+/* Whether this is the first folder of its exercise: of several, only the first counts. */
 static bool is_first(const struct tt_page *p, int part)
 {
     int index;

@@ -1,4 +1,4 @@
-/* The page of a class: who is where, what most had wrong, whose runs are shared, and whose are noisy. */
+/* The page of a class: how far each learner is, frequent mistakes, shared runs, noise, and refused runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct room {
     int n;
     double exercises[EXERCISES]; /* ascending; more than these are not shown */
     int exercise_count;
-    int (*rows)[EXERCISES]; /* a learner each: the result of every exercise, or -1 */
+    int (*rows)[EXERCISES]; /* one per learner: index of the result of each exercise, or -1 */
     int row_count;
 };
 
@@ -56,7 +56,7 @@ static const char *row_name(const struct room *c, int row)
     return "";
 }
 
-/* A second result of the same exercise under one name is perhaps somebody else's: it gets a row of its own. */
+/* A second result of one exercise under the same name may be somebody else's, so it gets a row of its own. */
 static void place_result(struct room *c, int index)
 {
     int column = column_of(c, c->results[index]), row = 0;
@@ -351,7 +351,7 @@ static void noise(struct tt_text *t, const struct room *c)
 
 /* ---- the page ---- */
 
-/* Rows that are a folder: nobody wrote a name into its sheet. */
+/* How many rows are named after a folder, since nobody wrote a name into its worksheet. */
 static int nameless_rows(const struct room *c)
 {
     int n = 0;

@@ -1,9 +1,10 @@
-/* The runs of an exercise in a page: which were taken, and their charts. Only what the check accepted is drawn. */
+/* The runs of an exercise in a page: which were taken, and their charts. Only runs that were taken are drawn. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/page_parts.h"
 #include "profiling/profile.h"
@@ -46,7 +47,18 @@ static void table_of_runs(struct tt_text *t, const struct tt_marked *m)
 
 /* ---- all runs beside each other ---- */
 
-/* Of the learner's own machine; a recorded step is of another one. */
+/* By what fraction the step time may be off: two standard errors of the mean, but no less than two runs of one program
+ * differ by. 1 decides nothing: the run was disturbed, or a single step was measured. */
+static double noise_of(const struct tt_json *profile)
+{
+    const struct tt_json *step = tt_json_get(profile, "step"), *run = tt_json_get(profile, "run");
+    double n = tt_json_number(run, "steps", 0), seconds = tt_json_number(step, "seconds", NAN);
+    double error = 2 * tt_json_number(step, "deviation", NAN) / sqrt(n) / seconds;
+    bool decides = n > 1 && isfinite(error) && !tt_exercise_disturbed(profile);
+    return decides ? fmin(1, fmax(error, tt_runs_differ(tt_json_string(run, "backend", "")))) : 1;
+}
+
+/* Only runs of the learner's own machine: recorded ones are from another one. */
 static void step_chart(struct tt_text *t, const struct tt_marked *m)
 {
     struct tt_bar bars[TT_EXERCISE_RUNS];
@@ -57,27 +69,29 @@ static void step_chart(struct tt_text *t, const struct tt_marked *m)
         double seconds = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN);
         if (!is_profile(m, i) || m->runs[i].recorded || !isfinite(seconds)) continue;
         bars[n] = (struct tt_bar){.label = m->exercise->runs[i].name, .value = seconds,
-                                  .noise = tt_exercise_noise_of(profile)};
+                                  .noise = noise_of(profile)};
         snprintf(bars[n].note, sizeof bars[n].note, "%s%s, %.0f x %.0f tokens", tt_si_time(seconds, time),
-                 tt_exercise_was_busy(profile) ? " (busy)" : "", tt_json_number(run, "batch_size", NAN),
+                 tt_exercise_disturbed(profile) ? " (disturbed)" : "", tt_json_number(run, "batch_size", NAN),
                  tt_json_number(run, "seq_len", NAN));
         n++;
     }
     if (n < 2) return;
     tt_svg_bars(t, "A step of each run", bars, n);
     html_note(t, "A line across the end of a bar is what the step may be off by: two errors of its mean, or what runs "
-                 "of one program differ by. A pale bar decides nothing: the machine was busy, or a single step was "
+                 "of one program differ by. A pale bar decides nothing: the run was disturbed, or a single step was "
                  "measured.");
 }
 
-/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise, or of
- * which the times of pairs and the work of a rank say different things. Where
- * tt bench says "not measurable", and on a busy machine, nothing is known of the parts. */
+/* The communication in a step, in ms:
+ * - exposed: certainly not hidden behind work
+ * - unsure: hidden or exposed. The difference is within the noise, or the times of pairs of steps and the work of a
+ *   rank contradict each other.
+ * In a disturbed run, and where tt bench says "not measurable", all of it is unsure. */
 struct communication {
     double exposed, unsure;
 };
 
-/* Of the slowest rank by its operations alone; 0 where that is not known. */
+/* The time in ms that the rank with the most work spends in its operations; 0: not known. */
 static double work_of(const struct tt_json *row)
 {
     const struct tt_json *each = tt_json_get(row, "each");
@@ -87,19 +101,19 @@ static double work_of(const struct tt_json *row)
     return most;
 }
 
-static struct communication communication_of(const struct tt_json *row, double step, bool busy)
+static struct communication communication_of(const struct tt_json *row, double step, bool disturbed)
 {
     double all = fmin(fmax(tt_json_number(row, "communication_ms", 0), 0), step);
     double hidden = tt_json_number(row, "hidden_ms", 0), noise = tt_json_number(row, "hidden_noise_ms", 0);
     double most = fmin(fmax(all - (hidden - noise), 0), all), least = fmin(fmax(all - (hidden + noise), 0), all);
     const struct tt_json *known = tt_json_get(row, "hidden_known");
-    least = fmin(least, fmax(step - work_of(row), 0)); /* what is work is not exposed, whatever the pairs say */
-    bool unknown = busy || (known && !known->boolean);
+    least = fmin(least, fmax(step - work_of(row), 0)); /* time spent in work is not exposed, whatever the pairs say */
+    bool unknown = disturbed || (known && !known->boolean);
     return unknown ? (struct communication){0, all} : (struct communication){least, most - least};
 }
 
-/* Rows of ranks.json, of all runs on one scale: how much of a step is work, and how much is communication that nothing
- * hides. */
+/* Charts the rows of ranks.json of all runs on one scale: how much of a step is work, and how much is communication
+ * that nothing hides. */
 static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
 {
     static const char *const series[] = {"the step less what is, or may be, exposed", "exposed communication",
@@ -114,10 +128,10 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
         for (const struct tt_json *r = list ? list->first : NULL; r && n < MOST_RANKS; r = r->next) {
             double step = tt_json_number(r, "median_ms", NAN), ranks = tt_json_number(r, "ranks", NAN);
             if (!(step > 0) || !isfinite(ranks)) continue;
-            bool busy = tt_exercise_row_was_busy(run, r);
-            struct communication c = communication_of(r, step, busy);
+            bool disturbed = tt_exercise_row_disturbed(run, r);
+            struct communication c = communication_of(r, step, disturbed);
             snprintf(labels[n], sizeof labels[n], "%.40s, %.0f rank%s%s", m->exercise->runs[i].name, ranks,
-                     ranks == 1 ? "" : "s", busy ? " (busy)" : "");
+                     ranks == 1 ? "" : "s", disturbed ? " (disturbed)" : "");
             rows[n] = labels[n];
             values[3 * n] = 1e-3 * (step - c.exposed - c.unsure);
             values[3 * n + 1] = 1e-3 * c.exposed;
@@ -128,7 +142,7 @@ static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
     if (!n) return;
     tt_svg_stacked(t, &(struct tt_stack){"A step of each run", TT_IN_SECONDS, rows, series, n, 3, values, 2});
     html_note(t, "Pale: communication of which the runs do not decide what is hidden and what exposed; all of it where "
-                 "the machine was busy or tt bench says \"not measurable\". What is hidden runs beside work, so that "
+                 "the run was disturbed or tt bench says \"not measurable\". What is hidden runs beside work, so that "
                  "as much more of the step is work. The lengths of such bars decide nothing either.");
 }
 

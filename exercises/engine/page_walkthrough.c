@@ -15,8 +15,8 @@ struct place {
     const struct tt_exercise *exercise;
 };
 
-/* "../03-bottlenecks/README.md" leads to that exercise where the page has it. What lies elsewhere on the disk of
- * whoever wrote the page is not there for whoever reads it. */
+/* "../03-bottlenecks/README.md" leads to that exercise, if the page has it. Addresses in the web stay. There are no
+ * links to other files: whoever reads the page does not have them. */
 static bool link_to(void *context, const char *target, struct tt_text *out)
 {
     const struct place *at = context;
@@ -34,7 +34,7 @@ static bool link_to(void *context, const char *target, struct tt_text *out)
     return false;
 }
 
-/* What an address may not have as it is. */
+/* Appends the text with everything escaped that an address may not hold as it is. */
 static void put_as_address(struct tt_text *out, const char *s, size_t n)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~!*()/:=;, ";
@@ -72,7 +72,7 @@ tt_status page_walkthrough(struct tt_text *t, const struct tt_page *p, const str
     snprintf(path, sizeof path, "%s/README.md", e->folder);
     TT_TRY(tt_file_read(path, TEXT_SIZE, &text, &size));
     tt_text_puts(t, "<div class=\"walk\">\n");
-    tt_markdown(&m, strncmp(text, "# ", 2) ? text : text + strcspn(text, "\n"), t); /* its title is the section's */
+    tt_markdown(&m, strncmp(text, "# ", 2) ? text : text + strcspn(text, "\n"), t); /* the section has its title */
     tt_text_puts(t, "</div>\n");
     free(text);
     return TT_OK;

@@ -1,4 +1,4 @@
-/* Numbers as sentences quote them: 3.574 s for 3574 ms, 24.7 kB for 0.0247 MB, 0.387 for 38.7 %, 24,704. */
+/* Finds numbers as sentences write them: 3.574 s for 3574 ms, 24.7 kB for 0.0247 MB, 0.387 for 38.7 %, 24,704. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 enum quantity { TIME, BYTES, WORK, INTENSITY, PARTS, RATE };
 
-/* In seconds, bytes, FLOP, FLOP per byte (before FLOP, which they begin with), or of a whole. */
+/* The scale is that to seconds, bytes, FLOP, FLOP per byte, or a whole. FLOP per byte stands before FLOP: its names
+ * begin with FLOP, and the first match counts. */
 static const struct tt_unit {
     const char *name;
     enum quantity of;
@@ -27,7 +28,7 @@ static const struct tt_unit {
              {"GFLOPs", WORK, 1e9},  {"TFLOPs", WORK, 1e12},  {"%", PARTS, 0.01},       {"percent", PARTS, 0.01},
              {"per cent", PARTS, 0.01}, {"parts", PARTS, 1}};
 
-/* "129.6 GFLOP/s" is no amount. */
+/* The unit of "129.6 GFLOP/s": it fits no figure that is an amount. */
 static const struct tt_unit rate = {"a rate", RATE, 1};
 
 const struct tt_unit *tt_exercise_unit(const char *text)
@@ -45,13 +46,13 @@ double tt_exercise_convert(const char *from, const char *to)
 {
     const struct tt_unit *a = tt_exercise_unit(from), *b = tt_exercise_unit(to);
     const char *rest = a ? from + strlen(a->name) : "", *behind = b ? to + strlen(b->name) : "";
-    bool whole = a && b && !strcmp(rest, behind) && (!*rest || !strcmp(rest, "/s")); /* of both, or of neither */
+    bool whole = a && b && !strcmp(rest, behind) && (!*rest || !strcmp(rest, "/s")); /* both per second, or neither */
     return whole && a->of == b->of ? a->scale / b->scale : NAN;
 }
 
 static const char *behind_digits(const char *s) { return s + strspn(s, "0123456789"); }
 
-/* "12", "12.5" or "1.25e1"; a full stop behind it ends the sentence. */
+/* Where "12", "12.5" or "1.25e1" ends. A full stop behind it belongs to the sentence. */
 static const char *behind_decimal(const char *s)
 {
     s = behind_digits(s);
@@ -60,7 +61,7 @@ static const char *behind_decimal(const char *s)
     return (*s == 'e' || *s == 'E') && isdigit((unsigned char)*power) ? behind_digits(power) : s;
 }
 
-/* "24,704": thousands with a mark. Returns where the number ends. */
+/* Reads a number without its thousands marks, as in "24,704". Returns where it ends. */
 static const char *read_number(const char *text, char given[40])
 {
     const char *end = behind_decimal(text), *s = behind_digits(text);
@@ -90,7 +91,8 @@ bool tt_exercise_quoted(const char *sentence, const char **at, struct tt_quoted 
     return true;
 }
 
-/* Without a sign of percent, 0.387 is a part of a whole, and so is 1.35 of what may be more than the whole. */
+/* The value of a number without a percent sign: 0.387 is a part of a whole. So is 1.35 if the figure is given in
+ * `parts`, since it may be more than the whole. Returns 1 if there is a value, else 0. */
 static int part_as(const struct tt_quoted *q, const struct tt_unit *unit, double as[2])
 {
     bool part = strchr(q->given, '.') && ((q->number < 1 && tt_exercise_digits(q->given) > 1) || unit->scale == 1);

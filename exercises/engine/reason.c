@@ -1,4 +1,4 @@
-/* What is said of an answer: what a right one means, and why a wrong one is. */
+/* The reply to an answer: what a right one means, and why a wrong one is wrong. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static tt_status put_given(void *mark, const char *field, struct tt_text *out, b
     return TT_OK;
 }
 
-/* The text with its figures, and {given}, the answer; *there is false where the run lacks one of them. */
+/* Appends the text with its figures and the answer for {given}. *there is false if the run lacks a figure. */
 static tt_status fill_in(const char *text, struct tt_formula_scope *scope, struct tt_mark *m, struct tt_text *out,
                          bool *there)
 {
@@ -37,7 +37,7 @@ static tt_status say_meaning(const struct tt_question *q, struct tt_formula_scop
 
 /* ---- wrong ---- */
 
-/* What the question says of a wrong answer that is none of the mistakes it knows. */
+/* Makes `otherwise` the reason: what the question says of a wrong answer that is none of the mistakes it knows. */
 static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_text text = {0};
@@ -48,7 +48,7 @@ static tt_status say_otherwise(const struct tt_question *q, struct tt_formula_sc
     return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
 
-/* Of a sentence that holds no figure that counts: what may be the reason. */
+/* Appends `otherwise` to the reason of a sentence that holds no figure that counts. */
 static tt_status say_more(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_text text = {0};
@@ -61,7 +61,7 @@ static tt_status say_more(const struct tt_question *q, struct tt_formula_scope *
     return st ? tt_context(st, "line %d, question %s, otherwise", q->line, q->id) : TT_OK;
 }
 
-/* A number that is right, of a run that is not, or that was rounded too far, has its reason. */
+/* Whether the reason is known: the number is right but the run is not, or it was rounded too far. */
 static bool has_reason(const struct tt_question *q, const struct tt_mark *m)
 {
     return isfinite(m->number) && (tt_exercise_near(q, m->number, m->value) ||

@@ -1,5 +1,5 @@
-/* One document of an exercise: its answers, what they mean and the figures behind them, to hand in. The exercise's
- * report.md says what stands where; an exercise without one lists its questions. */
+/* The document of an exercise, to hand in: its answers, what they mean, and the figures behind them. The exercise's
+ * report.md is its template; an exercise without one lists its questions. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int find(const struct tt_marked *m, const char *id)
 
 /* ---- single answers ---- */
 
-/* The document has the units: a number is shown without its own, and in the question's. */
+/* The document has the units, so a number is shown without its own and in the question's. */
 static void put_given(const struct writer *w, const struct tt_question *q, const struct tt_mark *mark)
 {
     char *end, number[80];
@@ -42,7 +42,7 @@ static void put_given(const struct writer *w, const struct tt_question *q, const
     tt_md_text(w->out, plain ? number : mark->given);
 }
 
-/* What was written; what is not right says so. */
+/* What was written, with its mark if it is not right. */
 static void put_answer(const struct writer *w, int i)
 {
     const struct tt_mark *mark = &w->m->marks[i];
@@ -106,7 +106,7 @@ static void put_top(const struct writer *w, int count)
     }
 }
 
-/* The questions box_... that were answered with this word; which the run leaves open, it says. */
+/* Lists the questions box_... that were answered with this word, with "open" beside those that the run leaves open. */
 static void put_box(const struct writer *w, const char *word)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* The document of an exercise for a browser: its Markdown in the course's dress. */
+/* The document of an exercise for a browser: its Markdown with the style sheet of the course. */
 #include <stdio.h>
 
 #include "exercises/engine/assets.h"

@@ -1,5 +1,4 @@
-/* Which right answers were shown: what check --reveal showed is noted in result.json, and the next check takes it over
- * from there. */
+/* Remembers which right answers were shown: check --reveal notes them in result.json, and the next check reads that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,9 +21,9 @@ struct step {
 
 struct roadmap {
     char folder[1024];
-    struct step steps[STEPS]; /* the first is the beginning */
+    struct step steps[STEPS]; /* the first is where it began */
     int n;
-    double throughput, loss, memory; /* limits of the gates, as fractions */
+    double throughput, loss, memory; /* limits of the gates: fractions, and a difference of losses */
 };
 
 /* ---- roadmap.yaml ---- */
@@ -115,7 +115,7 @@ static tt_status put_table(const struct roadmap *r, const struct tt_comparison *
     return TT_OK;
 }
 
-/* What makes the table less than it seems; a line each. */
+/* Appends a line for everything that makes the table less reliable than it looks. */
 static tt_status put_noise(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
 {
     for (int i = 0; i < r->n; i++) {

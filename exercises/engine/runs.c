@@ -25,7 +25,7 @@ static void refuse(struct tt_marked_run *r, const char *format, ...)
 
 /* ---- what a profile has to be ---- */
 
-/* A value of a profile as a text, to compare with what a YAML file says. */
+/* The value of a profile at a path, as text: to compare with what a YAML file says. */
 static void text_at(const struct tt_json *profile, const char *path, char *out, size_t size)
 {
     char key[64];
@@ -41,7 +41,7 @@ static void text_at(const struct tt_json *profile, const char *path, char *out, 
     snprintf(out, size, "%s", text);
 }
 
-/* The same of a path, or of a formula such as run.batch_size * run.grad_accum; "" where the profile does not say. */
+/* The same for a path or a formula such as run.batch_size * run.grad_accum; "": the profile does not have it. */
 static void value_at(const struct tt_json *profile, const char *what, char *out, size_t size)
 {
     struct tt_formula_run run = {.name = "run", .profile = profile};
@@ -66,7 +66,7 @@ static bool one_of(const struct tt_yaml *wanted, const char *text)
     return false;
 }
 
-/* "fp32", or of a list "fp32" or "tf32". */
+/* Writes what is wanted: "fp32", or for a list "fp32" or "tf32". */
 static void name_wanted(const struct tt_yaml *y, char *out, size_t size)
 {
     size_t n = 0;
@@ -75,7 +75,8 @@ static void name_wanted(const struct tt_yaml *y, char *out, size_t size)
         n += (size_t)snprintf(out + n, size - n, "%s\"%s\"", n ? " or " : "", one->text ? one->text : "");
 }
 
-/* "${LONG}" is the size that the exercise was started with; where none was noted, nothing is asked. */
+/* Whether the profile's `text` is what is wanted. "${LONG}" stands for the size that the exercise was started with; if
+ * none was noted, every size will do. */
 static bool as_started(const struct tt_marked *m, const struct tt_yaml *y, const char *text, char wanted[300])
 {
     bool size = y->text && y->text[0] == '$';
@@ -136,7 +137,7 @@ static tt_status seal_of(const char *path, char seal[TT_SHA256_DIGITS + 1])
     return TT_OK;
 }
 
-/* The same profile as the one that comes with the course. */
+/* Whether the profile is the recorded one that comes with the course. */
 static bool is_recorded(const struct tt_exercise_run *run, const char *folder, const char *seal)
 {
     char path[1400], other[TT_SHA256_DIGITS + 1];
@@ -201,7 +202,7 @@ static void check_distinct(struct tt_marked *m, int i)
             refuse(r, "it is the same profile as %s; measure each of them", m->exercise->runs[j].name);
 }
 
-/* With the first of the learner's own runs; a recorded one is of another machine. */
+/* Compares with the first of the learner's own runs. Recorded ones are left out: they are from another machine. */
 static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
 {
     char first[160], own[160];
@@ -219,7 +220,7 @@ static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
     }
 }
 
-tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded)
+void tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded)
 {
     for (int i = 0; i < m->exercise->run_count; i++) {
         open_run(m, &m->exercise->runs[i], recorded, &m->runs[i]);
@@ -229,5 +230,4 @@ tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet
         check_same(m, m->exercise->same, i);
         check_same(m, m->exercise->runs[i].same, i);
     }
-    return TT_OK;
 }

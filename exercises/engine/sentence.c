@@ -1,5 +1,5 @@
-/* Sentences. The check says which figures of the runs a sentence holds; whether it says true things of them, a person
- * judges. A sentence that could have been written without any run holds none. */
+/* Marks sentences. The check says which figures of the runs a sentence holds; whether what it says of them is true, a
+ * person judges. A sentence that could have been written without any run holds none. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,6 @@ static void say_held(const struct tt_held *h, struct tt_text *out)
 static void say_all(const struct tt_held *h, int n, struct tt_mark *m)
 {
     struct tt_text text = {0};
-    bool busy = false;
     for (int i = 0; i < n; i++) {
         if (!h[i].f && (!h[i].unit || h[i].shared)) continue;
         if (text.n) tt_text_puts(&text, "; ");
@@ -36,13 +35,10 @@ static void say_all(const struct tt_held *h, int n, struct tt_mark *m)
             say_held(&h[i], &text);
         else
             tt_text_printf(&text, "%s: none that this question looks for", h[i].given);
-        busy |= h[i].f && h[i].f->busy;
     }
     tt_exercise_because(m, TT_MARK_RIGHT, "");
-    snprintf(m->means, sizeof m->means, "%s. %sWhether the sentence is right is for people to judge.",
-             text.s ? text.s : "",
-             busy ? "The machine was busy, or the recorded steps were disturbed: such times, and what is computed from "
-                    "them, may be far off. " : "");
+    snprintf(m->means, sizeof m->means, "%s. Whether the sentence is right is for people to judge.",
+             text.s ? text.s : "");
     tt_text_free(&text);
 }
 
@@ -77,7 +73,7 @@ static void show_example(struct tt_mark *m, const struct tt_figure *f)
     tt_text_free(&text);
 }
 
-/* Of a sentence that holds no figure that counts: what it lacks. */
+/* Says what a sentence lacks that holds no figure that counts. */
 static void say_none(struct tt_mark *m, const struct tt_held *h, int n, const struct tt_figure *f)
 {
     const struct tt_held *shared = NULL, *untold = NULL;
@@ -137,11 +133,10 @@ void tt_exercise_sentences(struct tt_marked *m)
         refused |= m->marks[i].kind == TT_MARK_REFUSED;
         if (e->questions[i].kind == TT_ASK_NUMBER && isfinite(m->marks[i].value) && m->marks[i].right[0])
             f[n++] = (struct tt_figure){.value = m->marks[i].value, .from = e->questions[i].id,
-                                         .busy = m->marks[i].busy,
                                          .unit = tt_exercise_unit(e->questions[i].unit ? e->questions[i].unit : "")};
     }
-    for (int i = 0; i < e->run_count && n && n + 3 <= TT_FIGURES; i++)
-        n += tt_exercise_busy_figures(m->runs[i].profile, &f[n]);
+    for (int i = 0; i < e->run_count && n && n + TT_DISTURBED_FIGURES <= TT_FIGURES; i++)
+        n += tt_exercise_disturbed_figures(m->runs[i].profile, &f[n]);
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];
         if (q->kind != TT_ASK_TEXT || q->names) continue;

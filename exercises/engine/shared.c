@@ -1,5 +1,5 @@
-/* Learners of a class who handed in the very same profile: a copy has the seal and the time of what it was made from,
- * but its file is younger. */
+/* Finds learners of a class who handed in the same profile. A copy has the seal and the time of measurement of its
+ * original, but its file is newer. */
 #include <string.h>
 
 #include "exercises/engine/parts.h"
@@ -26,7 +26,7 @@ static const struct tt_json *first_run(const struct tt_json *result)
     return runs ? runs->first : NULL;
 }
 
-/* Recorded profiles are everybody's, and refused ones are nobody's. */
+/* Whether the run counts as the learner's own: it was taken, and is not a recorded one of the course. */
 static bool is_own(const struct tt_json *run)
 {
     return seal_of(run)[0] && is_true(run, "taken") && !is_true(run, "recorded");

@@ -1,5 +1,5 @@
-/* A worksheet as people write it. The YAML reader is strict and stops at the first slip; here an answer that it cannot
- * read is put into quotes and remembered, so that it is marked and all the others are checked. */
+/* Reads a worksheet as people write it. The YAML reader is strict and stops at the first slip. Here, an answer that it
+ * cannot read is put into quotes and noted: it is marked as such, and all others are checked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +38,11 @@ static size_t key_length(const struct line *l)
     return key ? i + 1 : 0;
 }
 
-/* Where line `number` stands among the answers. */
+/* A line, and where it stands among the answers. */
 struct place {
     struct line line;
-    int answer; /* the line of the answer that it is, or goes on; 0: it is not an answer */
-    size_t key; /* bytes of its key; 0 when it only goes on */
+    int answer; /* the number of the line where this answer begins; 0: it is not in an answer */
+    size_t key; /* bytes of its key; 0: it continues an answer */
 };
 
 static struct place find_place(const struct tt_text *text, int number)
@@ -70,7 +70,7 @@ static struct place find_place(const struct tt_text *text, int number)
     return p;
 }
 
-/* What was written after the key; of plain words without the comment behind them. Whether there is one. */
+/* Copies what was written after the key, without a comment. Returns whether there is a comment behind plain words. */
 static bool value_of(const struct place *p, char *out, size_t size)
 {
     const char *s = p->line.s + p->key, *end = p->line.s + p->line.n;
@@ -86,7 +86,7 @@ static bool value_of(const struct place *p, char *out, size_t size)
     return comment;
 }
 
-/* As many bytes of a sentence as a message shows. */
+/* How many bytes of a sentence a message shows. */
 static size_t beginning(const char *s)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ const struct tt_slip *tt_sheet_slip(const struct tt_sheet *sheet, const struct t
     return answer ? slip_at(sheet, answer->line) : NULL;
 }
 
-/* The line as it can be read: its key with the value in quotes; nothing, where it goes on another one's answer. */
+/* Replaces the line by its key with the value in quotes. A line that continues an answer becomes empty. */
 static void rewrite(struct tt_text *text, const struct place *p, const char *value)
 {
     struct tt_text mended = {0};
@@ -141,11 +141,11 @@ static void rewrite(struct tt_text *text, const struct place *p, const char *val
     *text = mended;
 }
 
-/* Makes readable the line that the complaint names; false where it is not an answer, or was mended already. */
+/* Mends the line that the complaint names; false: it is not in an answer, or was mended already. */
 static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *complaint)
 {
     int number = 0;
-    char value[TT_ANSWER + 1] = ""; /* of a longer one enough to tell */
+    char value[TT_ANSWER + 1] = ""; /* of a longer one, enough to see that */
     if (sscanf(complaint, "line %d:", &number) != 1) return false;
     struct place p = find_place(text, number);
     struct tt_slip *slip = p.answer ? slip_at(sheet, p.answer) : NULL;
@@ -158,7 +158,7 @@ static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *compl
     return !text->failed;
 }
 
-/* Answers that end where a comment begins: in a sentence it may have been meant as a part of it. */
+/* Notes answers that end where a comment begins: in a sentence, the # may have been meant as a part of it. */
 static void note_comments(struct tt_sheet *sheet, const struct tt_text *text)
 {
     char value[TT_ANSWER + 1];

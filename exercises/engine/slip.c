@@ -1,4 +1,5 @@
-/* Which slip a number is: one that its question knows, the figure of another run, or the answer to another question. */
+/* Finds the mistake behind a number: a slip that its question lists, the figure of another run, or the answer to
+ * another question. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 #include "exercises/engine/parts.h"
 
-/* Four digits were computed from figures as exact: 139.97 is not 139.05. Three are off by half of their last one. */
+/* Whether the given number is x. With four digits or more it was computed from figures as exact and has to be close:
+ * 139.97 is not 139.05. With three, it may be off by half of the last one. */
 static bool is_number(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     int digits = tt_exercise_digits(m->given);
@@ -17,7 +19,7 @@ static bool is_number(const struct tt_question *q, const struct tt_mark *m, doub
     return isfinite(m->number) && isfinite(x) && fabs(m->number - x) <= room * fabs(x);
 }
 
-/* As tables print it, with two digits or more. */
+/* Whether it is x as tables print it, rounded to two digits or more. Never where the question wants it exactly. */
 static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     bool measured = q->tolerance > 0 || q->slack > 0;
@@ -25,14 +27,14 @@ static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, dou
            tt_exercise_rounded(m->given, m->number, x);
 }
 
-/* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
+/* The relative distance of the given number from x, which a mistake gives; INFINITY: it is not x. */
 static double off_by(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     if (is_rounded(q, m, x)) return 0;
     return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
 }
 
-/* Its digits: rounded, or with the rest cut off. */
+/* Whether the given number is x to its digits: rounded, or with the rest cut off. */
 static bool is_copied(const struct tt_mark *m, double x)
 {
     int digits = tt_exercise_digits(m->given);
@@ -41,22 +43,24 @@ static bool is_copied(const struct tt_mark *m, double x)
     return m->number * x >= 0 && more >= -0.5000001 * last && (more < last || more == 0);
 }
 
-/* The same of a figure that belongs elsewhere. That is copied, to its digits or with the rest cut off: it has to be
- * nearer than a mistake of this question, since among many figures one is near by chance. */
+/* off_by for a figure that belongs elsewhere. Learners copy such figures, so it has to be x to its digits, and nearer
+ * than a mistake of this question: among many figures, one is near by chance. */
 static double off_figure(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     double off = is_number(q, m, x) ? off_by(q, m, x) : INFINITY;
     return is_copied(m, x) && (tt_exercise_digits(m->given) > 3 || off <= 0.002) ? off : INFINITY;
 }
 
-/* One figure of a file, which nobody has to work out: of four digits or more that were given all are its own. */
+/* Whether the given number is not x, where the formula of a slip is a single figure of a file. Nobody computes that, so
+ * if four digits or more were given, all have to be those of x. */
 static bool is_misread(const struct tt_mark *m, const char *formula, double x)
 {
     bool figure = isalpha((unsigned char)formula[0]) && !strpbrk(formula, "*/+") && !strstr(formula, " - ");
     return figure && tt_exercise_digits(m->given) > 3 && !is_copied(m, x);
 }
 
-/* A mistake that the question itself knows, or another run: it was found that far off. */
+/* Makes a slip of the question's list, or the figure of another run, the reason. `off` is the relative distance from
+ * it. */
 static void say_known(struct tt_mark *m, const char *reason, double off)
 {
     tt_exercise_because(m, TT_MARK_WRONG, reason);
@@ -65,7 +69,8 @@ static void say_known(struct tt_mark *m, const char *reason, double off)
     m->off = off;
 }
 
-/* The mistakes that the question knows: the one that comes nearest, also of two that are the same as rounded. */
+/* Finds the nearest slip of the question's list. Of two that are equally near as rounded, it is the one whose exact
+ * value is nearer. */
 static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
                            double *nearest)
 {
@@ -89,8 +94,8 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
     return TT_OK;
 }
 
-/* Enough digits that it is no figure by chance, of which a worksheet has dozens, or the very figure. Zeros at the end
- * of a whole number are no digits that were read. */
+/* Whether the given number has so many digits that it does not match by chance (a worksheet has dozens of figures), or
+ * is exactly x. Zeros at the end of a whole number do not count as digits. */
 static bool is_precise(const struct tt_mark *m, double x, int digits)
 {
     size_t end = strspn(m->given, "+-0123456789");
@@ -99,13 +104,14 @@ static bool is_precise(const struct tt_mark *m, double x, int digits)
     return n >= digits || m->number == x;
 }
 
-/* Small whole numbers are the figure of something else by chance: they tell nothing of what was mistaken. */
+/* Small whole numbers match some other figure by chance, so they do not tell what was mistaken. */
 static bool is_small_whole(double x, double below) { return x == trunc(x) && fabs(x) < below; }
 
-/* Figures without a unit are quotients near 1, most of them, and are dense there. */
+/* How many digits make a match more than chance. Figures without a unit are mostly ratios near 1. Where these are
+ * `dense`, a match needs one digit more. */
 static int digits_enough(const struct tt_question *q, bool dense) { return !q->unit && dense ? 4 : 3; }
 
-/* The figure of another run than the question's, where that comes nearer than any other mistake. */
+/* Finds the figure of another run than the question's, if it is nearer than any other mistake. */
 static void find_other_run(const struct tt_question *q, const struct tt_formula_scope *scope, struct tt_mark *m,
                            double nearest)
 {
@@ -132,14 +138,14 @@ tt_status tt_exercise_name_slip(const struct tt_question *q, struct tt_formula_s
 {
     double nearest = INFINITY;
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
-    if (m->named && !m->known) nearest = m->off + 1e-9; /* as near as that, the other run is the better reason */
+    if (m->named && !m->known) nearest = m->off + 1e-9; /* if equally near, the other run is the better reason */
     if (isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;
 }
 
 /* ---- within the tolerance ---- */
 
-/* A number of so many digits that it is no figure by chance, and not that of the answer. */
+/* Whether the given number has so many digits that it is a certain figure, and is not the right one. */
 static bool is_beside(const struct tt_mark *m)
 {
     static const double beside[] = {[4] = 0.01, [5] = 4e-4, [6] = 1e-4};
@@ -148,15 +154,16 @@ static bool is_beside(const struct tt_mark *m)
            !tt_exercise_rounded(m->given, m->number, m->value);
 }
 
-/* To its digits what a mistake gives, or as near as what is worked out from figures with four digits. */
+/* Whether the given number is what a mistake gives: to its digits, or as near as a number that was computed from
+ * figures with four digits. */
 static bool is_mistake(const struct tt_question *q, const struct tt_mark *m, double x)
 {
     bool worked_out = tt_exercise_digits(m->given) > 3 && fabs(m->number - x) <= 5e-4 * fabs(x);
     return worked_out || is_rounded(q, m, x);
 }
 
-/* Within the tolerance, but what a mistake gives, and not what is right. The two have to be apart by more than figures
- * that were rounded on the way are. */
+/* Makes a right answer wrong if it is within the tolerance but is to its digits what a mistake gives, and not what is
+ * right. Mistake and right number have to differ by more than 1 %, more than rounding on the way explains. */
 static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     if (tt_exercise_digits(m->given) < 3 || tt_exercise_rounded(m->given, m->number, m->value)) return TT_OK;
@@ -171,11 +178,11 @@ static tt_status is_a_slip(const struct tt_question *q, struct tt_formula_scope 
         nearest = fmin(nearest, apart);
         tt_formula_free(&v);
     }
-    if (m->kind == TT_MARK_RIGHT && is_beside(m)) find_other_run(q, scope, m, 5e-7); /* all digits of a file */
+    if (m->kind == TT_MARK_RIGHT && is_beside(m)) find_other_run(q, scope, m, 5e-7); /* to all digits of a file */
     return TT_OK;
 }
 
-/* The same of what stands before the arrow of a target. */
+/* The same for the number before the arrow of a target. */
 static tt_status before_is_a_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_mark before = *m;
@@ -199,7 +206,7 @@ tt_status tt_exercise_is_a_slip(const struct tt_question *q, struct tt_formula_s
 
 /* ---- answers to other questions ---- */
 
-/* How far an answer is from the right one to another question; INFINITY: it is not that. */
+/* The relative distance of an answer from the right one to another question; INFINITY: it is not that one. */
 static double off_answer(const struct tt_marked *m, int given, int question)
 {
     return off_figure(&m->exercise->questions[question], &m->marks[given], m->marks[question].value);
@@ -210,8 +217,8 @@ static bool same_unit(const struct tt_question *a, const struct tt_question *b)
     return !strcmp(a->unit ? a->unit : "", b->unit ? b->unit : "");
 }
 
-/* Each is the answer to the other's question, and no mistake of its own comes nearer. Two small counts are so by
- * chance, unless one question follows the other and neither is none. */
+/* Whether each of two is the answer to the other's question, and no mistake of its own is nearer. Two small counts may
+ * be that by chance, so they count only if one question follows the other and neither number is 0. */
 static bool are_swapped(const struct tt_marked *m, int i, int j)
 {
     const struct tt_mark *a = &m->marks[i], *b = &m->marks[j];
@@ -222,7 +229,7 @@ static bool are_swapped(const struct tt_marked *m, int i, int j)
     return !(a->named && a->off < there) && !(b->named && b->off < back);
 }
 
-/* It is the answer to that question, and no mistake of its own is as near. */
+/* Whether answer i is the right one to question j, and no mistake of its own is as near. */
 static bool is_answer_to(const struct tt_marked *m, int i, int j)
 {
     const struct tt_mark *a = &m->marks[i];
@@ -233,7 +240,7 @@ static bool is_answer_to(const struct tt_marked *m, int i, int j)
     return isfinite(off) && !chance && !a->known && !(a->named && a->off <= off);
 }
 
-/* Within the tolerance, but beside what is right, and to its digits the answer to that question. */
+/* Whether answer i is within its tolerance but not the right number to its digits, and is the answer to question j. */
 static bool is_rather(const struct tt_marked *m, int i, int j)
 {
     const struct tt_question *q = &m->exercise->questions[i], *other = &m->exercise->questions[j];

@@ -8,11 +8,11 @@
 
 enum { DEPTH = 8, FIELD = 1200 };
 
-/* One {if}: which of its branches is shown. */
+/* An {if} that is open, and its present branch. */
 struct branch {
-    bool shown; /* this one */
-    bool over;  /* it, or one before it */
-    bool outer; /* where the whole {if} stands */
+    bool shown; /* the present branch is shown */
+    bool over;  /* its condition holds, or one before it did */
+    bool outer; /* the text around the {if} is shown */
 };
 
 struct filler {
@@ -20,7 +20,7 @@ struct filler {
     struct tt_text *out;
     struct branch open[DEPTH];
     int depth;
-    bool there; /* no figure that was needed is missing */
+    bool there; /* no figure that the text needs is missing */
 };
 
 static bool is_shown(const struct filler *f) { return !f->depth || f->open[f->depth - 1].shown; }
@@ -28,7 +28,7 @@ static bool is_shown(const struct filler *f) { return !f->depth || f->open[f->de
 /* With three digits, or as many as tell it from 1: a step is 1.003 times as fast, not 1 times. */
 static void put_number(double x, struct tt_text *out)
 {
-    const double any = 1e90; /* of an interval that has no end, times what else a formula has */
+    const double any = 1e90; /* more comes from an open end of an interval (1e100), in whatever formula */
     int digits = 3;
     while (digits < 6 && x != 1 && fabs(x - 1) < 0.5 * pow(10, 1 - digits)) digits++;
     if (fabs(x) > any)
@@ -84,7 +84,7 @@ static tt_status begin_branch(struct filler *f, const char *condition)
     return TT_OK;
 }
 
-/* `condition`: NULL of {else}. */
+/* {elif}, or {else} if `condition` is NULL. */
 static tt_status next_branch(struct filler *f, const char *condition)
 {
     if (!f->depth) return tt_fail(TT_USAGE, "{elif} or {else} without an {if} before it");

@@ -1,4 +1,5 @@
-/* Answers as people write them: quotes and a full stop around them, other words for one, the noun behind a number. */
+/* Reads answers as people write them: with quotes and a full stop around them, with other words for the one that is
+ * wanted, with a noun behind a number. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static bool unquote(char *text)
     return false;
 }
 
-/* "4,19" is 4.19. With exactly three digits behind it a comma may be a mark of thousands, but not behind a mere 0. */
+/* Replaces a decimal comma: "4,19" is 4.19. A comma before exactly three digits may be a thousands mark and stays, but
+ * not behind a mere 0. */
 static void point_for_comma(char *text)
 {
     char *number = text + strspn(text, "+-"), *comma = number + strspn(number, "0123456789");
@@ -40,7 +42,7 @@ static void trim(char *text)
     while (n && text[n - 1] == ' ') text[--n] = 0;
 }
 
-/* "~224", "about 224": a number is not exact anyway. */
+/* Removes "~" or "about" before a number: numbers are not exact anyway. */
 static void without_about(char *text)
 {
     static const char *const words[] = {"~", "\xe2\x89\x88", "about ", "around ", "approximately ", "approx. ",
@@ -71,7 +73,7 @@ void tt_exercise_plain(const struct tt_question *q, struct tt_mark *m)
 
 /* ---- the noun behind a number ---- */
 
-/* What the question asks for: the first plural behind "how many", else behind its colon; NULL: there is none. */
+/* The noun that the question asks for: the first plural behind "how many", else behind its colon; NULL: none. */
 static const char *noun_of(const struct tt_question *q, size_t *n)
 {
     const char *many = q->text ? strstr(q->text, "ow many ") : NULL, *colon = q->text ? strstr(q->text, ": ") : NULL;
@@ -105,7 +107,7 @@ size_t tt_exercise_before_noun(const struct tt_question *q, const char *behind)
 
 /* ---- words ---- */
 
-/* An optimiser is an optimizer, 64*64 is 64x64, and ln(V) is ln V. */
+/* The character to compare: optimiser is optimizer, 64*64 is 64x64, and ln(V) is ln V. */
 static char plain(char c)
 {
     c = (char)tolower((unsigned char)c);
@@ -118,7 +120,7 @@ static bool ends_with(const char *word, size_t n, const char *end)
     return n > m + 1 && !strncasecmp(word + n - m, end, m) && plain(word[n - m - 1]) == ' ';
 }
 
-/* Cuts off an article, and what says no more behind a word: "compute-bound", "the deterministic one". */
+/* Cuts off an article, and endings that say no more: "compute-bound", "the deterministic one". */
 static const char *without_article(const char *word, size_t *n)
 {
     const char *begin = word + (*n > 4 && !strncasecmp(word, "the ", 4) ? 4 : 0);

@@ -1,6 +1,5 @@
 /* Answers of learners to the questions of the course: which of them are right as they were written, and which mistake
  * each of the others is. */
-#include "core/config/config.h"
 #include "tests/exercises/course_fixture.h"
 
 struct answer {
@@ -245,38 +244,6 @@ static void words_are_taken_as_they_are_written(void)
     tt_json_free(b);
 }
 
-/* A rank is named by its number or by its name, in both questions. */
-static void ranks_have_names_and_numbers(void)
-{
-    struct tt_exercise e;
-    struct tt_json *slow = json("{\"rows\": [{}, {\"slowest_rank\": 1, \"slowest_percent\": 21.2, \"each\": [{"
-                                "\"name\": \"rank_0\", \"operations\": 700}, {\"name\": \"rank_1\", "
-                                "\"operations\": 900}]}]}");
-    struct tt_json *weak = json("{\"rows\": [{}, {\"slowest_rank\": 1, \"slowest_percent\": 30.4}]}");
-    struct tt_json *even = json("{\"rows\": [{}, {\"slowest_rank\": 1, \"slowest_percent\": 2}]}");
-    struct tt_formula_run r[] = {{.name = "slow", .profile = slow}, {.name = "weak", .profile = weak}};
-    struct tt_mark m;
-    static const char *const right[] = {"1", "rank_1", "Rank 1"}, *const wrong[] = {"0", "rank_0"};
-    CHECK_OK(tt_exercise_read("exercises/11-scaling", &e));
-    for (int i = 0; i < 3; i++)
-        CHECK(ask(&e, r, 2, "named_rank", right[i], &m) == TT_MARK_RIGHT && ask(&e, r, 2, "slow_rank", right[i], &m) ==
-              TT_MARK_RIGHT, "%s: %s", right[i], m.reason);
-    for (int i = 0; i < 2; i++)
-        CHECK(ask(&e, r, 2, "named_rank", wrong[i], &m) == TT_MARK_WRONG && ask(&e, r, 2, "slow_rank", wrong[i], &m) ==
-              TT_MARK_WRONG, "%s: %s", wrong[i], m.reason);
-    CHECK(ask(&e, r, 2, "named_rank", "layer_1", &m) == TT_MARK_UNKNOWN && ask(&e, r, 2, "slow_rank", "7", &m) ==
-          TT_MARK_UNKNOWN);
-    CHECK(ask(&e, r, 2, "named_rank", "not 1", &m) == TT_MARK_UNKNOWN && ask(&e, r, 2, "named_rank", "the 1", &m) ==
-          TT_MARK_UNKNOWN, "another word before the number: %s", m.reason);
-    CHECK(ask(&e, r, 2, "named_rank", "1", &m) == TT_MARK_RIGHT && strstr(m.means, "tells nothing"), "%s", m.means);
-    r[1].profile = even;
-    CHECK(ask(&e, r, 2, "named_rank", "1", &m) == TT_MARK_RIGHT && !strstr(m.means, "tells nothing"), "%s", m.means);
-    tt_exercise_free(&e);
-    tt_json_free(slow);
-    tt_json_free(weak);
-    tt_json_free(even);
-}
-
 int main(void)
 {
     TEST(mistakes_are_named_as_they_were_made);
@@ -284,6 +251,5 @@ int main(void)
     TEST(what_is_computed_from_a_table_is_near);
     TEST(definitions_are_those_of_the_run);
     TEST(words_are_taken_as_they_are_written);
-    TEST(ranks_have_names_and_numbers);
     return test_end();
 }

@@ -32,19 +32,16 @@ static void evidence_is_what_compare_prints(void)
 /* Waits, as the walkthrough words them, and one of two, which is no factor 2; memory, as a difference. */
 static void evidence_is_a_wait_for_each_tensor(void)
 {
-    char text[1200];
     struct tt_exercise e;
     struct tt_json *healthy = sick(0, 4.1, 3.3, 1, 4.3, 1), *norm = sick(0, 4.1, 3.3, 39, 4.3, 1),
-                   *mask = sick(0, 4.1, 3.3, 2, 4.3, 1);
+                   *mask = sick(0, 4.1, 3.3, 2, 4.3, 1), *small = sick(0, 4.1, 3.3, 1, 4.3, 1);
     struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = norm}};
     struct tt_mark m;
     CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
     CHECK(ask(&e, r, 2, "evidence", "One wait for each of 38 tensors", &m) == TT_MARK_RIGHT &&
           strstr(m.means, "38: the host waits of patient minus those of healthy"), "%s%s", m.reason, m.means);
     CHECK(ask(&e, r, 2, "evidence", "I looked at 38 tests", &m) == TT_MARK_UNKNOWN, "%s", m.means);
-    snprintf(text, sizeof text, sick_format, 0.1, 0.0, 4.1, 3.3, 0.0, 1, 4.3, 4.1, 2.5, 1, 1.0);
-    memcpy(strstr(text, "5e7"), "2e7", 3);
-    struct tt_json *small = json(text);
+    ((struct tt_json *)tt_json_get(tt_json_get(small, "step"), "peak_memory_bytes"))->number = 2e7;
     r[1].profile = small;
     CHECK(ask(&e, r, 2, "evidence", "it takes 28.6 MiB less memory", &m) == TT_MARK_RIGHT, "%s", m.reason);
     CHECK(ask(&e, r, 2, "evidence", "it takes 47.7 MiB of memory", &m) == TT_MARK_UNKNOWN, "healthy's: %s", m.means);
@@ -70,7 +67,7 @@ static void evidence_is_a_norm(void)
     check_evidence(cases, sizeof cases / sizeof *cases, healthy, patient);
 }
 
-/* What healthy has as well is no evidence, nor is a time that differs by less than the noise. */
+/* A figure that healthy has as well is no evidence, nor is a step whose interval includes 1. */
 static void evidence_tells_the_patient_from_healthy(void)
 {
     struct tt_exercise e;
@@ -85,7 +82,7 @@ static void evidence_tells_the_patient_from_healthy(void)
         CHECK(ask(&e, r, 2, "evidence", common[i], &m) == TT_MARK_UNKNOWN &&
               strstr(m.reason, "is a figure of the run healthy"), "%s: %s", common[i], m.reason);
     CHECK(ask(&e, r, 2, "evidence", "the loss ends at 4.1963, not at 4.189", &m) == TT_MARK_RIGHT, "%s", m.reason);
-    CHECK(ask(&e, r, 2, "evidence", "its step takes 3400 ms", &m) == TT_MARK_UNKNOWN, "3 %% on a CPU are noise");
+    CHECK(ask(&e, r, 2, "evidence", "its step takes 3400 ms", &m) == TT_MARK_UNKNOWN, "its interval holds 1");
     CHECK(ask(&e, r, 2, "evidence", "it has 2 host waits", &m) == TT_MARK_RIGHT, "%s", m.reason);
     r[1].profile = slow;
     CHECK(ask(&e, r, 2, "evidence", "its step takes 4500 ms", &m) == TT_MARK_RIGHT, "%s", m.reason);
@@ -127,15 +124,16 @@ static void evidence_is_in_single_steps(void)
 static struct tt_json *with_gradients(double first, double seconds, double scatter, bool dropped)
 {
     char text[2000];
-    int n = snprintf(text, sizeof text, "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
-                                        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, "
-                                        "\"steps\": 4}, \"step\": {\"kernels\": 143, \"loss\": 4.05, \"seconds\": %g, "
-                                        "\"deviation\": %g, \"gap_seconds\": 0, \"grad_norm\": 7.7, "
-                                        "\"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, "
-                                        "\"phases\": [{\"name\": \"other\", \"wall\": 0}], "
-                                        "\"samples\": [{\"step\": 1, \"loss\": %g, \"grad_norm\": 2.6}], \"groups\": "
-                                        "[{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, \"seconds\": 6e-6}], "
-                                        "\"gradients\": [", seconds, scatter, first);
+    int n = snprintf(text, sizeof text,
+                     "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, \"backend\": \"cpu\", "
+                     "\"waited\": 0, \"steps\": 3}, \"step\": {\"kernels\": 143, \"loss\": 4.05, \"seconds\": %g, "
+                     "\"gap_seconds\": 0, \"grad_norm\": 7.7, \"peak_memory_bytes\": 5e7, " NO_SPEED
+                     "\"launch\": {\"waits\": 1}, \"phases\": [{\"name\": \"other\", \"wall\": 0}], "
+                     "\"samples\": [{\"step\": 1, \"loss\": %g, \"grad_norm\": 2.6, \"seconds\": %g}, "
+                     "{\"step\": 2, \"loss\": 4.1, \"grad_norm\": 2.6, \"seconds\": %g}, "
+                     "{\"step\": 3, \"loss\": 4.1, \"grad_norm\": 2.6, \"seconds\": %g}], \"groups\": ["
+                     "{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, \"seconds\": 6e-6}], \"gradients\": [",
+                     seconds, first, seconds - scatter, seconds, seconds + scatter);
     for (int i = 0; i < 12; i++)
         n += snprintf(text + n, sizeof text - (size_t)n,
                       "%s{\"name\": \"layers.%d.w2\", \"norm\": %d, \"first_norm\": 1}", i ? ", " : "", i,
@@ -148,7 +146,7 @@ static struct tt_json *with_gradients(double first, double seconds, double scatt
 static void evidence_is_not_what_healthy_has(void)
 {
     static const char also[] = "is a figure of the run healthy", none[] = "none of the figures",
-                      noise[] = "over that of patient is 0.95 to 1.50: where it holds 1, the step does not";
+                      noise[] = "the interval of healthy over patient, 0.92 to 1.68,";
     static const struct {
         bool dropped;
         const char *sentence, *says; /* NULL: it is right */
@@ -170,6 +168,7 @@ static void evidence_is_not_what_healthy_has(void)
         enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
         CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
               "%s: %s", cases[i].sentence, m.reason);
+        CHECK(strlen(m.reason) < sizeof m.reason - 1, "the end is cut off: %s", m.reason);
         tt_json_free(healthy);
         tt_json_free(patient);
     }
@@ -206,93 +205,6 @@ static void a_suspicion_says_what_differs(void)
               (!cases[i].says || strstr(m.reason, cases[i].says)), "case %d: %s", i, m.reason);
         tt_json_free(patient);
         tt_json_free(suspect);
-    }
-    tt_exercise_free(&e);
-}
-
-/* A run with a copy of so many seconds, and so many beside its kernels. */
-static struct tt_json *with_times(double waited, double step, double copy, double other)
-{
-    char text[1200];
-    snprintf(text, sizeof text,
-             "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
-             "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": %g, \"steps\": 5}, \"step\": {"
-             "\"kernels\": 143, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.0001, \"gap_seconds\": 0, "
-             "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, \"phases\": [{"
-             "\"name\": \"other\", \"wall\": %g}], \"samples\": [{\"step\": 1, \"loss\": 4.2, "
-             "\"grad_norm\": 2.6}], \"groups\": [{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, "
-             "\"seconds\": %g}], \"gradients\": []}",
-             waited, step, copy > 5e-6 ? 7.1 : 7.7, other, copy);
-    return json(text);
-}
-
-/* A time counts where it differs by more than the noise of the step, whatever it is a part of. */
-static void evidence_is_no_scatter(void)
-{
-    static const char copy[] = "the copy took 0.0058 ms, so the batches lie in pageable memory",
-                      other[] = "The phase other takes 320.1 ms",
-                      open[] = "even after what other programs may have added to it is taken off",
-                      noise[] = "Another time does if it differs by more than 8.49 %";
-    static const struct {
-        double waited, step, copy, other;
-        const char *sentence, *says; /* NULL: it is right */
-    } cases[] = {{0, 0.0566, 5.8e-6, 4e-6, copy, noise}, {0, 0.0566, 5.8e-3, 4e-6, "the copy took 5.8 ms", NULL},
-                 {0.19, 0.0903, 1.05e-5, 4e-6, "the copies take 0.0105 ms", open},
-                 {0.25, 0.4226, 5.8e-6, 0.3201, "The step takes 422.6 ms", NULL}, /* far beyond what waiting explains */
-                 {0.84, 0.2, 5.8e-6, 0.1201, "The step takes 200.0 ms", open},
-                 {0.25, 0.4226, 5.8e-6, 0.3201, other, NULL}};
-    struct tt_exercise e;
-    struct tt_mark m;
-    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tt_json *healthy = with_times(0, 0.0562, 4.6e-6, 4e-6),
-                       *patient = with_times(cases[i].waited, cases[i].step, cases[i].copy, cases[i].other);
-        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
-        enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
-        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
-              "%s: %s", cases[i].sentence, m.reason);
-        ask(&e, r, 2, "evidence", "", &m);
-        CHECK(i || strstr(m.right, "a sentence with 7.1 as the norm of the gradients of patient"),
-              "scatter is shown: %s", m.right);
-        tt_json_free(healthy);
-        tt_json_free(patient);
-    }
-    tt_exercise_free(&e);
-}
-
-/* A step that is longer because kernels took longer which healthy has as well tells of the machine. */
-static void evidence_is_no_slower_kernel(void)
-{
-    static const char format[] =
-        "{\"run\": {\"batch_size\": 32, \"grad_accum\": 1, \"seq_len\": 64, "
-        "\"backend\": \"cpu\", \"load\": 0.1, \"waited\": 0, \"steps\": 3}, \"step\": {"
-        "\"kernels\": %d, \"loss\": 4.1, \"seconds\": %g, \"deviation\": 0.001, \"gap_seconds\": %g, "
-        "\"grad_norm\": %g, \"peak_memory_bytes\": 5e7, " NO_SPEED "\"launch\": {\"waits\": 1}, \"phases\": [{"
-        "\"name\": \"other\", \"wall\": 4e-6}], \"samples\": [{\"step\": 1, \"loss\": 4.2, \"grad_norm\": 2.6}], "
-        "\"groups\": [{\"name\": \"copies\", \"count\": 1, \"bytes\": 4444, \"seconds\": 6e-6}], "
-        "\"gradients\": []}";
-    static const struct {
-        int kernels;
-        double gap;
-        const char *sentence, *says; /* NULL: it is right */
-    } cases[] = {{143, 7e-6, "The step takes 112.9 ms instead of 68.5 ms", "these took longer or less long: that is"},
-                 {143, -0.0187, "the gaps are 18.7 ms", "none of the figures"},
-                 {143, 0.044, "The step takes 112.9 ms instead of 68.5 ms", NULL},
-                 {4421, 7e-6, "The step takes 112.9 ms instead of 68.5 ms", NULL}};
-    struct tt_exercise e;
-    struct tt_mark m;
-    char text[2][1000];
-    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        snprintf(text[0], sizeof text[0], format, 143, 0.0685, 8e-6, 7.7);
-        snprintf(text[1], sizeof text[1], format, cases[i].kernels, 0.1129, cases[i].gap, 7.1);
-        struct tt_json *healthy = json(text[0]), *patient = json(text[1]);
-        struct tt_formula_run r[] = {{.name = "healthy", .profile = healthy}, {.name = "patient", .profile = patient}};
-        enum tt_mark_kind kind = ask(&e, r, 2, i % 2 ? "cure" : "evidence", cases[i].sentence, &m);
-        CHECK(cases[i].says ? kind == TT_MARK_UNKNOWN && strstr(m.reason, cases[i].says) : kind == TT_MARK_RIGHT,
-              "case %zu: %s", i, m.reason);
-        tt_json_free(healthy);
-        tt_json_free(patient);
     }
     tt_exercise_free(&e);
 }
@@ -349,8 +261,6 @@ int main(void)
     TEST(evidence_is_in_single_steps);
     TEST(evidence_is_not_what_healthy_has);
     TEST(a_suspicion_says_what_differs);
-    TEST(evidence_is_no_scatter);
-    TEST(evidence_is_no_slower_kernel);
     TEST(a_count_needs_its_noun);
     return test_end();
 }

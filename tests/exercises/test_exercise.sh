@@ -28,6 +28,13 @@ expect 2 "is no folder" "$TT" exercise check 1 nobody
 expect 2 "CHECKS.md" env TT_EXERCISES=/nowhere "$TT" exercise list
 expect 0 "worksheet.yaml" "$TT" exercise start 1 ada
 [ "$(ls ada | tr '\n' ' ')" = "README.md exercise.json step.svg worksheet.yaml " ] || fail "start left: $(ls ada)"
+for exercise in "$TT_EXERCISES"/[0-9]*; do # the worksheet that start writes is one that check reads
+    n=${exercise##*/} n=$((10#${n%%-*}))
+    [ -e "$exercise/worksheet.yaml" ] && fail "exercise $n has a worksheet beside the one that start writes"
+    expect 0 "worksheet.yaml" "$TT" exercise start $n "fresh$n"
+    expect 6 "score 0 of" "$TT" exercise check $n "fresh$n"
+    grep -qE '^  (right|wrong|unknown)' out && fail "something is answered in the fresh folder of exercise $n"
+done
 expect 2 "not empty" "$TT" exercise start 1 ada
 expect 0 "hint 1" "$TT" exercise hint 1
 expect 0 "hint 2" "$TT" exercise hint 1 2
@@ -173,7 +180,7 @@ answer real top_groups "[ffn, norm"
 answer real disturbed '>\n    mean\n    : or so'
 answer real chance_loss "$(printf '3.9 \351')"
 expect 6 "first_idea             write it in quotes: \"all $kernels kernels: \\\"each\\\" is short" "$TT" exercise check 1 real
-for words in 'mostly_gemm +"perhaps: yes" is none of: true, false, undecided' 'step_ms +it cannot be read: the quote " is not closed in this line' \
+for words in 'mostly_gemm +"perhaps: yes" is none of: true, false$' 'step_ms +it cannot be read: the quote " is not closed in this line' \
     'top_groups +it cannot be read: the list is not closed with ] in this line' 'disturbed +write it on one line, in quotes' \
     'chance_loss +it cannot be read: not valid UTF-8'; do
     grep -qE "^  unknown +$words" out || fail "not marked: $words"
@@ -347,7 +354,7 @@ off_by wrong-stride | all_three 1 2 || fail "a stride: $(off_by wrong-stride)"
 off_by double-shift | all_three 0.05 0.5 || fail "other targets: $(off_by double-shift)"
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 expect 0 "35 of 35 tensors have a gradient" "$TT" check grads --hidden-dim 16 --num-heads 2 --num-kv-heads 1 --ffn-dim 24 --batch-size 3 --seq-len 1 --qk-norm --num-layers 3 --vocab-size 17
-[ "$(grep -c "0 at a length of 1" out)" = 12 ] || fail "q, k and their norms get no gradient at a length of 1: $(cat out)"
+[ "$(grep -c "0 with --seq-len 1" out)" = 12 ] || fail "q, k and their norms get no gradient at a length of 1: $(cat out)"
 passed "faults"
 
 # one precision against another, tensor by tensor and layer by layer

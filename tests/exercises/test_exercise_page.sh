@@ -76,7 +76,7 @@ passed "pictures"
 result() {
     cat <<JSON
 {"exercise": $2, "title": "Made up", "learner": "$1", "folder": "ex", "points": 99, "most": 2, "passed": false, "revealed": 4,
- "noise": "noise: baseline: when it was measured, the machine was busy",
+ "noise": "noise: baseline: the machine was busy: threads waited 30 % of their time for a processor",
  "runs": [{"name": "baseline", "taken": true, "recorded": false, "seal": "$6", "created": "2026-01-01T00:00:00Z", "written": "", "refusal": ""},
           {"name": "flash", "taken": false, "seal": "", "refusal": "it is not there <b>"}],
  "questions": [{"id": "kernels", "mark": "$3", "points": 0, "given": "$4", "reason": "$5"}, {"id": "step", "mark": "right", "points": 1, "revealed": true}]}
@@ -89,7 +89,7 @@ result '<i>Eve' 3 wrong '<u>' 'a </td> of hers' bbbbbbbb >class/eve/result.json
 expect 0 "exercise 1: Made up" "$TT" exercise class class --html class.html
 has_text class.html "3 learners, 2 exercises; 0 of 3 results are all right."
 has_text class.html "shared: baseline, seal aaaaaaaa"
-has_text class.html "the machine was busy"
+has_text class.html "baseline: the machine was busy: threads waited 30 %"
 has_text class.html "it is not there &lt;b&gt;"
 has_text class.html "0 of 2 right"
 has_text class.html '<td class="n" data-v="4">4</td>' # answers that were shown

@@ -1,4 +1,5 @@
 /* The judging of sentences: which numbers in them are figures of a run. */
+#include "tests/exercises/course_fixture.h"
 #include "tests/exercises/runs_fixture.h"
 
 static void judges_sentences(void)
@@ -119,6 +120,42 @@ static void a_bare_number_needs_its_question(void)
     }
 }
 
+/* The figure that the line noise gives for a disturbed run counts in every sentence. A quiet run has no such figure. */
+static void a_disturbed_machine_is_a_reason(void)
+{
+    static const struct {
+        const char *run, *launch, *sentence;
+        bool right;
+    } cases[] = {{"\"waited\": 0.834", "", "undecided: threads waited 83 %", true},
+                 {"\"waited\": 0.0134", "", "undecided: threads waited 1.34 % of their time", false},
+                 {"\"waited\": 0.01, \"recorded_waited\": 0.41", "", "in the recorded steps threads waited 41 %", true},
+                 {"\"load\": 5.6", "", "a load of 5.6 per processor, so it says nothing", true},
+                 {"\"load\": 5.6, \"waited\": 0.01", "", "a load of 5.6 per processor, so it says nothing", false},
+                 {"\"waited\": 0.01", "\"recorded_overhead\": 0.54", "recorded steps took 54 % more time", true},
+                 {"\"interrupted\": 2.23", "", "operations took 2.2 times their medians", true}};
+    struct tt_yaml *names = NULL;
+    CHECK_OK(tt_yaml_parse("- step.kernels\n", 15, &names));
+    struct tt_question q = {.id = "q", .kind = TT_ASK_TEXT, .names = names};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "{\"run\": {\"backend\": \"%s\", %s}, \"step\": {\"kernels\": 99, \"seconds\": 1, "
+                                    "\"launched_seconds\": 1}, \"launch\": {\"event_seconds\": 1e-8%s%s}}",
+                 strstr(cases[i].run, "interrupted") ? "cuda" : "cpu", cases[i].run, cases[i].launch[0] ? ", " : "",
+                 cases[i].launch);
+        struct tt_json *run = json(text);
+        struct tt_formula_run r[] = {{.name = "baseline", .profile = run}};
+        struct tt_formula_scope scope = {.runs = r, .count = 1};
+        struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)cases[i].sentence};
+        struct tt_mark m;
+        CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+        CHECK((m.kind == TT_MARK_RIGHT) == cases[i].right, "%s: %s%s", cases[i].sentence, m.reason, m.means);
+        CHECK_OK(tt_exercise_judge(&q, &(struct tt_yaml){0}, &scope, &m));
+        CHECK(!strcmp(m.right, "a sentence with 99 as a figure of your runs"), "%s", m.right);
+        tt_json_free(run);
+    }
+    tt_yaml_free(names);
+}
+
 int main(void)
 {
     open_runs();
@@ -127,6 +164,7 @@ int main(void)
     TEST(takes_no_other_number);
     TEST(reads_figures_in_any_unit);
     TEST(a_bare_number_needs_its_question);
+    TEST(a_disturbed_machine_is_a_reason);
     close_runs();
     return test_end();
 }

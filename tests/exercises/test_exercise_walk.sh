@@ -161,7 +161,7 @@ walk() {
 
 for exercise in "$root"/exercises/[0-9]*; do
     [ -f "$exercise/check.yaml" ] || continue
-    for file in README.md worksheet.yaml hints.md solution.md; do [ -s "$exercise/$file" ] || fail "$exercise has no $file"; done
+    for file in README.md hints.md solution.md; do [ -s "$exercise/$file" ] || fail "$exercise has no $file"; done
     (walk "$exercise"; finish) || failures=$((failures + 1))
 done
 [ "$(grep -cE '^(same_accuracy|naive_same|flops_fewer|memory_not_larger|only_probabilities)$' "$dir/followed")" = 5 ] || fail "the solutions state too little"

@@ -10,14 +10,6 @@ static void gives(const char *text, double wanted)
     tt_formula_free(&v);
 }
 
-static void is_word(const char *text, const char *word)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v = eval(text, &scope);
-    CHECK(v.kind == TT_FORMULA_WORD && !strcmp(v.word, word), "%s: kind %d, %s", text, v.kind, v.word);
-    tt_formula_free(&v);
-}
-
 static void is_kind(const char *text, enum tt_formula_kind kind, double truth)
 {
     struct tt_formula_scope scope = {.runs = runs, .count = 3};
@@ -129,21 +121,34 @@ static void finds_mistakes(void)
     refuses(deep, "too deeply");
 }
 
+/* A figure near a limit gives both words. Arguments that make no sense are errors, and missing runs give nothing. */
 static void leaves_open(void)
 {
-    says("decide(0.2, 0.05, 'faster', 'slower')", "faster");
-    says("decide(0.04, 0.05, 'faster', 'slower')", "undecided|faster");
-    says("decide(-0.02, 0.05, 'faster', 'slower')", "undecided");
+    says("either(0.2, 0.05, 'faster', 'slower')", "faster");
+    says("either(-0.2, 0.05, 'faster', 'slower')", "slower");
     says("either(-0.02, 0.05, 'faster', 'slower')", "faster|slower");
-    refuses("decide(1, 2, 3, 4)", "two numbers and two words");
-    refuses("also(1, 2, 3)", "two words and a comparison");
-    refuses("noise('slow', 'nobody')", "two runs");
-    is_kind("noise('slow', 'gone')", TT_FORMULA_MISSING, 0);
-    gives("noise('slow', 'fast')", 1); /* neither says how its steps scatter */
-    is_word("noise_words('slow', 'fast')", "not known, since too few steps were measured");
-    is_kind("losses_apart('slow', 'fast')", TT_FORMULA_MISSING, 0);
-    refuses("gradients_apart('slow', 'nobody')", "two runs");
+    says("also('faster', 'undecided', 1 < 2)", "faster|undecided");
+    says("also('faster', 'undecided', 2 < 1)", "faster");
+    says("also('faster|undecided', 'undecided', 1 < 2)", "faster|undecided");
     refuses("either(1, 2, 3, 4)", "either needs two numbers and two words");
+    refuses("also(1, 2, 3)", "two words and a comparison");
+    refuses("low('slow', 'nobody')", "two runs");
+    refuses("gradients_apart('slow', 'nobody')", "two runs");
+    refuses("disturbed('nobody')", "disturbed needs a run: disturbed('baseline')");
+    refuses("disturbed(1)", "disturbed needs a run");
+    is_kind("low('slow', 'gone')", TT_FORMULA_MISSING, 0);
+    is_kind("interval('slow', 'gone')", TT_FORMULA_MISSING, 0);
+    is_kind("disturbed('gone')", TT_FORMULA_MISSING, 0);
+    is_kind("losses_apart('slow', 'fast')", TT_FORMULA_MISSING, 0);
+}
+
+/* Without whole profiles nothing is known: the interval is "anything", and no run counts as disturbed. */
+static void knows_nothing_of_parts(void)
+{
+    gives("low('slow', 'fast')", 0);
+    gives("high('slow', 'fast')", 1e100);
+    says("interval('slow', 'fast')", "anything");
+    is_kind("disturbed('slow')", TT_FORMULA_TRUTH, 0);
 }
 
 static void joins(void)
@@ -266,6 +271,7 @@ int main(void)
     TEST(misses);
     TEST(finds_mistakes);
     TEST(leaves_open);
+    TEST(knows_nothing_of_parts);
     TEST(joins);
     TEST(defines);
     TEST(fills_templates);

@@ -105,13 +105,13 @@ for question in one_pass same_gradients launches; do marked right $question; don
 mkdir swapped && cp template.so swapped/mine.so
 "$TT" profile $tiny $quick --version fused --own-kernel swapped/mine.so --out ten/mine >out 2>&1
 answer one_pass true
-expect 6 "not as the question needs them" "$TT" exercise check 10 ten
+expect 6 "mine.so writes to scratch" "$TT" exercise check 10 ten
 marked wrong one_pass
 cp wrong.so swapped/mine.so
 "$TT" profile $tiny $quick --version fused --own-kernel swapped/mine.so --out ten/mine >out 2>&1
 answer one_pass false
 answer same_gradients false
-expect 6 "not as the question needs them" "$TT" exercise check 10 ten
+expect 6 "gradients with mine.so" "$TT" exercise check 10 ten
 marked wrong same_gradients
 "$TT" profile $tiny $quick --version fused --own-kernel template.so --out ten/mine >out 2>&1
 expect 6 'its run.own_kernel is "template.so"' "$TT" exercise check 10 ten
