@@ -18,14 +18,15 @@ enum { TT_ALIGN = 256 };
 
 enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
 
-/* What a product does beside storing C, for devices whose info has product_epilogues. C is dense, the batch is 1, alpha
- * 1 and beta 0; the result is as if the product alone and then this kernel had run, but for a rounding in between. */
+/* The epilogue of a product: what it computes before it stores, on devices whose info has product_epilogues. C is
+ * dense, the batch is 1, alpha is 1 and beta is 0. The result is that of the plain product followed by the named
+ * kernel, except for the rounding in between. */
 enum tt_gemm_with {
     TT_WITH_NOTHING,
     TT_WITH_SWIGLU,          /* swiglu: gu = c, h = also */
     TT_WITH_SWIGLU_BACKWARD, /* swiglu_backward: gu = dgu = also, dh = h = c */
     TT_WITH_ROPE,            /* rope: c = q|k|v */
-    TT_WITH_EXP,             /* as tt_gemm_exp says; there is no kernel that does it after a product */
+    TT_WITH_EXP,             /* see tt_gemm_exp; no kernel does the same after a product */
 };
 
 /* For TT_WITH_ROPE: as in tt_rope_args. */
@@ -34,8 +35,8 @@ struct tt_gemm_rope {
     int64_t S, heads, kv_heads, D;
 };
 
-/* For TT_WITH_EXP, in bf16, with n and k multiples of 64, A and trans B dense: C = exp(product - shift of its row), but
- * not more than 2^110; sums[p,r] is that of columns p·TT_EXP_COLS and up in row r, before they are rounded. */
+/* For TT_WITH_EXP, in bf16, with n and k multiples of 64, A and trans B dense: C[r,c] = exp(product[r,c] - shift[r]),
+ * at most 2^110. sums[p,r] is the sum of row r over the TT_EXP_COLS columns from p·TT_EXP_COLS on, before rounding. */
 enum { TT_EXP_COLS = 128 };
 #define TT_EXP_PARTS(n) (((n) + TT_EXP_COLS - 1) / TT_EXP_COLS)
 struct tt_gemm_exp {
@@ -45,12 +46,16 @@ struct tt_gemm_exp {
 
 /* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
  * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on.
- * With `from`, that is what beta multiplies, in the rows and strides of C, which is only written; then k > 0.
+ * With `from`, beta multiplies that matrix instead of C. It has the same ld and stride as C, and C is only written;
+ * then k > 0.
  *
- * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
- * both E5M2, in the kind of numbers that the device has (fp8_fnuz of its info); trans_b and not trans_a, so that both
- * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16, as are the scales' addresses. With
- * row_scales, on devices whose info has fp8_rows, both are E4M3 and each row of A and of B as stored has its scale. */
+ * On devices that have TT_PREC_FP8, A and B may be 8-bit (core/base/fp8.h). Then
+ *   - both are 8-bit, in the variant of the device (FNUZ if its info has fp8_fnuz, else OCP), and not both E5M2;
+ *   - each has a scale, whose address is a multiple of 16;
+ *   - trans_b is set and trans_a is not, so that the stored rows of both run along k;
+ *   - the batch is 1, and m, n, k and ld* are multiples of 16.
+ * With row_scales, on devices whose info has fp8_rows, both are E4M3 and each row of A and of B as stored has its own
+ * scale. */
 struct tt_gemm {
     const void *a, *b;
     const void *from; /* NULL: C itself */
@@ -61,13 +66,13 @@ struct tt_gemm {
     float alpha, beta;
     bool trans_a, trans_b;
     enum tt_dtype type_a, type_b, type_c;
-    int units; /* multiprocessors that it should take, since others run at the same time; 0: all */
+    int units; /* multiprocessors that it should use, since other kernels run at the same time; 0: all */
     enum tt_gemm_with with;
-    void *also; /* the other matrix of SwiGLU */
+    void *also; /* the second matrix of SwiGLU's epilogues */
     struct tt_gemm_rope rope;
     struct tt_gemm_exp exp;
-    const float *scale_a, *scale_b; /* of 8-bit A and B: a code stands for its number times this, on the device */
-    bool row_scales;                /* these are (m) and (n), of rows; else one each */
+    const float *scale_a, *scale_b; /* of 8-bit A and B, on the device: a code means its number times the scale */
+    bool row_scales;                /* scale_a is (m) and scale_b is (n), one per row; else one scale each */
 };
 
 /* Collectives over `count` elements of `type`. A buffer that is split has one part per rank, of equal size and in rank
@@ -101,7 +106,7 @@ struct tt_device_info {
     int wave_width;       /* threads of a warp or wavefront; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
     size_t shared_bytes;  /* shared memory (LDS) available to a block; 0 on a CPU */
-    bool product_epilogues; /* in 16-bit types its products do more without a pass of their own (tt_gemm.with), and
+    bool product_epilogues; /* its 16-bit products compute epilogues without a pass of their own (tt_gemm.with), and
                                add another matrix than C for less than a pass (tt_gemm.from) */
     int flash_head;       /* largest head dimension of its flash attention; 0 = any */
     size_t memory_total, memory_free;
@@ -111,14 +116,15 @@ struct tt_device_info {
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
     bool has[TT_PRECISIONS];         /* which precisions are supported */
     bool fp8_fnuz;                   /* its 8-bit numbers are FNUZ, not OCP (core/base/fp8.h) */
-    bool fp8_rows;                   /* its 8-bit products take scales of rows (tt_gemm.row_scales) */
-    bool tf32_as_fp32;               /* without tf32: a request for it gets fp32, and `library` says so */
+    bool fp8_rows;                   /* its 8-bit products take a scale per row (tt_gemm.row_scales) */
+    bool tf32_as_fp32;               /* if it has no tf32, a request for it gets fp32, and `library` says so */
 };
 
 /* How much of a device is in use, by all programs. */
 struct tt_usage {
-    double busy;                      /* share of the last moments, at most a second, in which it computed: 0 to 1 */
+    double busy;                      /* share of the last second or less in which it computed: 0 to 1 */
     double memory_used, memory_total; /* bytes; 0: not known */
+    int others;                       /* programs besides this one that have the device open; 0 also if not known */
     char source[32];                  /* who says so: "NVML", "rocm-smi", "getrusage" */
 };
 
@@ -182,16 +188,17 @@ struct tt_backend_ops {
      * the library, and fails if it is missing. */
     tt_status (*join)(void *self, const struct tt_ranks *ranks);
     tt_status (*collective)(void *self, const struct tt_collective *c, tt_stream s);
-    /* optional, with those: all ranks call it when no collective is under way. From here on each is of the ranks that
-     * gave the same group, in the order of ranks; with a group below 0, which all give, of all of them again. */
+    /* optional, only beside join: all ranks call it while no collective is under way. From then on a collective spans
+     * the ranks that passed the same group, in rank order. If all ranks pass a negative group, collectives span all
+     * ranks again. */
     tt_status (*split)(void *self, int group);
 
     /* optional: enqueues a wait of so many seconds on s, for simulated collectives (link.h) */
     tt_status (*delay)(void *self, double seconds, tt_stream s);
 
     /* optional: how much of the device is in use. It never waits for work, but may take a millisecond, so once a second
-     * is often enough. Fails where nobody can say, with the reason. On a CPU `busy` is what this process had of its
-     * cores since the last call. */
+     * is often enough. Where the figure cannot be had, it fails with the reason. On a CPU `busy` is the share of its
+     * cores that this process has used since the last call. */
     tt_status (*usage)(void *self, struct tt_usage *out);
 };
 
@@ -202,7 +209,7 @@ struct tt_backend {
 
 /* How the algorithm for a GEMM shape is chosen: by the library's heuristic, or by timing a few, or many. */
 enum tt_gemm_tune { TT_TUNE_OFF, TT_TUNE_QUICK, TT_TUNE_FULL };
-enum tt_kernel_set { TT_NATIVE, TT_PORTABLE }; /* with or without kernels for this architecture only */
+enum tt_kernel_set { TT_NATIVE, TT_PORTABLE }; /* with or without kernels written for this architecture */
 
 struct tt_backend_options {
     int threads; /* CPU threads; 0 = OMP_NUM_THREADS, or all of the machine */

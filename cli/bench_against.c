@@ -1,4 +1,4 @@
-/* tt bench --against: two sets of options in turns (turns.h). */
+/* tt bench --against: times two sets of options in turns (turns.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/load.h"
 #include "core/base/stats.h"
+#include "core/train/usage.h"
 
 enum { SIDES = 2 };
 
@@ -17,15 +18,16 @@ struct duel {
     const struct tt_options *o;
     const struct tt_bench_options *own;
     struct tt_side sides[SIDES];
-    double *ms[SIDES], *rate[SIDES]; /* of each turn: the median step, and tokens a second */
+    double *ms[SIDES], *rate[SIDES]; /* of each turn: ms of the median step, and tokens a second */
     double *ratios;                  /* of each pair: how many times as fast B is as A */
     double ratio, load, waited;
+    int others; /* other programs that any turn found on the device */
     struct tt_range range;
 };
 
 /* ---- the words of the copies ---- */
 
-/* What belongs to the whole and not to a copy. */
+/* Options of the whole command, which its copies do not get. */
 static bool is_ours(const char *name, size_t n)
 {
     static const char *const ours[] = {"against", "turns", "profile-dir", "json", "quiet"};
@@ -42,14 +44,15 @@ static bool takes_value(const char *name, size_t n)
     return row && row->type != TT_OPTION_BOOL && !name[n];
 }
 
-/* Those of this process that both share: its options, but for our own and for what --against is to be. */
+/* Adds the words of this process that both sides share: its options, except those of the whole command and the two sets
+ * of --against. */
 static tt_status add_shared(struct tt_side *s)
 {
     TT_TRY(tt_side_word(s, tt_words[0]));
     TT_TRY(tt_side_word(s, "bench"));
     for (char **w = tt_words + 2; *w && strcmp(*w, "--"); w++) {
         size_t n = strncmp(*w, "--", 2) ? 0 : strcspn(*w + 2, "= ");
-        if (!n || (*w)[2 + n] == ' ') continue; /* one of the two */
+        if (!n || (*w)[2 + n] == ' ') continue; /* one of the two sets */
         bool ours = is_ours(*w + 2, n), value = takes_value(*w + 2, n) && w[1];
         if (!ours) TT_TRY(tt_side_word(s, *w));
         if (value && !ours) TT_TRY(tt_side_word(s, w[1]));
@@ -72,6 +75,7 @@ static tt_status take_turn(struct duel *d, int side, int turn)
     TT_TRY(tt_side_row(s, turn, &row));
     d->ms[side][turn] = tt_json_number(row, "median_ms", NAN);
     d->rate[side][turn] = tt_json_number(row, "tokens_per_second", NAN);
+    d->others = (int)fmax(d->others, tt_json_number(s->found[turn], "others", 0));
     return TT_OK;
 }
 
@@ -86,12 +90,12 @@ static tt_status take_turns(struct duel *d)
     return tt_turns_median(d->ratios, n, &d->ratio, &d->range);
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
 static void print_text(const struct duel *d)
 {
     const char *a = d->sides[0].label, *b = d->sides[1].label;
-    char busy[100];
+    char busy[100], others[80];
     printf("A       %s\nB       %s\n%-6s %12s %12s %9s\n", a, b, "turn", "A ms", "B ms", "B against A");
     for (int i = 0; i < (int)d->own->turns; i++)
         printf("%-6d %12.3f %12.3f %8.3fx\n", i + 1, d->ms[0][i], d->ms[1][i], d->ratios[i]);
@@ -100,6 +104,8 @@ static void print_text(const struct duel *d)
     if (d->range.confidence < 0.945)
         printf("note    %lld turns are few: with 6 the interval holds in 97 %% of cases\n", (long long)d->own->turns);
     if (d->range.low <= 1 && d->range.high >= 1) puts("note    the interval includes 1: no difference is shown");
+    tt_usage_others_words(d->others, others);
+    if (others[0]) printf("note    %s: while it computes, the times are too long and the interval is wide\n", others);
     tt_was_busy_words(d->load, d->waited, busy);
     if (busy[0]) printf("note    when this was measured, %s: the times are too long and the interval is wide\n", busy);
 }
@@ -127,13 +133,13 @@ static void put_steps(struct tt_json_writer *w, const struct tt_side *s)
     tt_json_end(w, ']');
 }
 
-/* The row of its first turn, with the steps of all turns and the rates that follow from their median. */
+/* The row of its first turn, but with the steps of all turns, and with rates scaled to the median of the turns. */
 static void put_side(struct tt_json_writer *w, const struct tt_side *s, double *ms)
 {
     static const char *const rates[] = {"tokens_per_second", "samples_per_second",    "flops_per_second",
                                         "mfu_percent",       "mfu_datasheet_percent", NULL};
     static const char *const of_steps[] = {"steps_ms", "median_ms", "p95_ms", "min_ms", NULL};
-    double first = ms[0], median = tt_quantile(ms, s->turns, 0.5); /* sorts: the last that needs their order */
+    double first = ms[0], median = tt_quantile(ms, s->turns, 0.5); /* sorts: nothing needs the order of ms after this */
     tt_json_begin(w, NULL, '{');
     tt_json_put_string(w, "label", s->label);
     tt_json_put_number(w, "median_ms", median);
@@ -172,6 +178,7 @@ static tt_status write_json(struct duel *d)
     tt_json_put_number(&w, "waited", d->waited);
     tt_json_put_number(&w, "load", d->load);
     tt_json_put_bool(&w, "busy", tt_was_busy(d->load, d->waited));
+    tt_json_put_int(&w, "others", d->others);
     put_ratios(&w, d);
     tt_json_begin(&w, "rows", '[');
     for (int i = 0; i < SIDES; i++) put_side(&w, &d->sides[i], d->ms[i]);

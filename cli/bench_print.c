@@ -16,7 +16,7 @@ void tt_bench_print_header(const struct tt_bench *b)
                tt_precision_names[b->roof]);
         if (b->ceilings.kept) printf(" at %s", b->ceilings.measured);
         if (tt_ceilings_doubtful(&b->ceilings))
-            printf(", perhaps too low: the machine was busy, or its samples lay far apart");
+            printf(", perhaps too low: the machine was busy, or its samples differed widely");
         if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
         putchar('\n');
     }
@@ -40,7 +40,7 @@ void tt_bench_print_row(const struct tt_bench *b, const struct tt_bench_row *r)
     fflush(stdout);
 }
 
-/* In the words of profile.json; tt compare tells by them what may be compared. */
+/* With the keys of profile.json. tt compare tells by them which rows may be compared. */
 static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
 {
     char update[TT_UPDATE_WORDS];
@@ -124,6 +124,7 @@ tt_status tt_bench_write_json(const struct tt_bench *b)
     tt_json_put_number(&w, "waited", tt_turns_waited(&b->turns));
     tt_json_put_number(&w, "load", b->load);
     tt_json_put_bool(&w, "busy", tt_was_busy(b->load, tt_turns_waited(&b->turns)));
+    tt_json_put_int(&w, "others", b->others);
     tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
     tt_json_begin(&w, "rows", '[');
     for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);

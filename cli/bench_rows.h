@@ -16,7 +16,7 @@ struct tt_bench_row {
     double *times;               /* of the steps, `repeats` of them */
     double memory;               /* peak bytes through the backend */
     int operations;
-    int64_t refused_head; /* too large for the device's flash attention, so that the fused one ran; 0: none was */
+    int64_t refused_head; /* head size that made the fused attention run instead of flash; 0: flash was not refused */
 };
 
 struct tt_bench {
@@ -29,9 +29,10 @@ struct tt_bench {
     struct tt_bench_row *rows;
     int count;
     struct tt_ceilings ceilings;
-    enum tt_precision roof; /* what the ceiling and the datasheet are for */
+    enum tt_precision roof; /* the precision of ceiling and datasheet */
     double datasheet; /* FLOP/s of a matrix product, published; 0 = unknown */
     double load;      /* of the machine before it began */
+    int others;       /* other programs that had the device open, before or after */
     struct tt_turns turns; /* of the steps that were timed */
 };
 

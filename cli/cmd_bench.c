@@ -18,6 +18,7 @@
 #include "core/config/presets.h"
 #include "core/train/open.h"
 #include "core/train/state.h"
+#include "core/train/usage.h"
 #include "exercises/engine/fault.h"
 
 /* ---- options ---- */
@@ -29,7 +30,7 @@ static tt_status check_numbers(const char *text, const char *what)
         char *end;
         long n = strtol(item, &end, 10);
         if (!isdigit((unsigned char)item[0]) || *end || n < 1 || n > 65536)
-            return tt_fail(TT_USAGE, "\"%s\" is no number of %s; write for example 1,2,4", item, what);
+            return tt_fail(TT_USAGE, "\"%s\" is not a number of %s; write for example 1,2,4", item, what);
     }
     return TT_OK;
 }
@@ -44,26 +45,31 @@ static const struct tt_option rows[] = {
      .help = "presets to time", .choices = tt_preset_names, .list = ',', .required = true},
     {"versions", AT(versions), "What to time", 1 << TT_CMD_BENCH, "baseline,fused,flash", NULL, "LIST",
      .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
-    {"warmup", AT(warmup), "What to time", 1 << TT_CMD_BENCH, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
-    {"repeats", AT(repeats), "What to time", 1 << TT_CMD_BENCH, "10", "[1, 100000]", "N", .help = "steps that are timed"},
+    {"warmup", AT(warmup), "What to time", 1 << TT_CMD_BENCH, "3", "[0, 100000]", "N",
+     .help = "warm-up steps before the clock starts"},
+    {"repeats", AT(repeats), "What to time", 1 << TT_CMD_BENCH, "10", "[1, 100000]", "N", .help = "timed steps"},
     {"feed", AT(feed), "What to time", 1 << TT_CMD_BENCH, "false", NULL, NULL,
-     .help = "load a batch for every step, as training does; else all steps have the same tokens. --prefetch and --fault load too"},
+     .help = "load a batch for every step, as training does, instead of giving all steps the same tokens; --prefetch "
+             "and --fault do so too"},
     {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
-     .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
+     .help = "numbers of ranks to time on this machine, such as 1,2,4; --batch-size is the batch of each rank; \"\" = "
+             "this process alone", .list = ',',
      .check = check_ranks, .here = true},
     {"generate", AT(generate), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
-     .help = "time text generation instead of training, with so many rows at once: 1,16", .list = ',', .check = check_rows},
+     .help = "time text generation instead of training; the numbers say how many texts are generated at once: 1,16",
+     .list = ',', .check = check_rows},
     {"prompt-tokens", AT(prompt_tokens), "What to time", 1 << TT_CMD_BENCH, "128", "[1, 1048576]", "N",
      .help = "with --generate: tokens of each prompt"},
     {"new-tokens", AT(new_tokens), "What to time", 1 << TT_CMD_BENCH, "128", "[2, 1048576]", "N",
-     .help = "with --generate: tokens that are generated"},
-    {"against", AT(against), "What to time", 1 << TT_CMD_BENCH, "", NULL, "OPTIONS",
-     .help = "time two sets of options in turns, A, B, A, B: --against '--version fused' '--version flash', or fused flash",
+     .help = "with --generate: new tokens of each text"},
+    {"against", AT(against), "What to time", 1 << TT_CMD_BENCH, "", NULL, "SET",
+     .help = "time two sets of options in turns, A, B, A, B, ...: --against '--version fused' '--version flash', or "
+             "in short --against fused flash",
      .list = '\n', .flag_only = true},
     {"turns", AT(turns), "What to time", 1 << TT_CMD_BENCH, "6", "[1, 1000]", "N",
-     .help = "turns of each of the two of --against; --repeats steps each"},
+     .help = "with --against: turns of each of the two sets, of --repeats steps each"},
     {"profile-dir", AT(profile_dir), "What to time", 1 << TT_CMD_BENCH, "", NULL, "DIR",
-     .help = "folder for the measurements as JSON; \"\" = none", .here = true},
+     .help = "folder for the measurements as JSON: bench.json, or ranks.json with --ranks; \"\" = none", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_bench_rows = TT_ROWS(rows);
@@ -79,7 +85,7 @@ tt_status tt_bench_check(struct tt_session *s, const char *size, const char *ver
                    version, (double)state.loss);
 }
 
-/* What a fault has the host do after a step needs a run that is fed, and --prefetch has a meaning only there. */
+/* Whether steps load their batches. What a fault makes the host do after a step needs that, and so does --prefetch. */
 static bool is_fed(const struct tt_bench *b, const struct tt_config *c)
 {
     return b->own->feed || tt_fault_of(c) != TT_FAULT_NONE || tt_option_given(b->o, "prefetch");
@@ -195,7 +201,8 @@ static tt_status find_roofs(struct tt_bench *b)
     return find_ceilings(b, TT_CEILINGS_KEPT);
 }
 
-/* A step cannot multiply faster than the device: then the roof was measured on a busy one. */
+/* A step cannot compute faster than the device can multiply. If it seems to, the roof was measured on a busy device and
+ * is raised. */
 static tt_status check_roof(struct tt_bench *b, const struct tt_bench_row *r)
 {
     return r->flops / r->median > 1.05 * b->ceilings.flops ? find_ceilings(b, TT_CEILINGS_RAISE) : TT_OK;
@@ -218,19 +225,29 @@ static tt_status each(struct tt_bench *b, tt_status (*f)(struct tt_bench *, cons
     return TT_OK;
 }
 
+static void note_others(struct tt_bench *b)
+{
+    int others = tt_usage_others(&b->backend);
+    if (others > b->others) b->others = others;
+}
+
 static tt_status run_all(struct tt_bench *b)
 {
-    char busy[100];
+    char busy[100], others[80];
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
     TT_TRY(find_roofs(b));
     tt_bench_print_header(b);
+    note_others(b);
     TT_TRY(each(b, time_one));
+    note_others(b);
+    tt_usage_others_words(b->others, others);
+    if (others[0] && !b->o->c.json) printf("note    %s: while it computes, the times are too long\n", others);
     if (has_own_shape(b->o) && !b->o->c.json)
-        printf("note    %s: layers x hidden; options gave the model a shape of its own\n", b->rows[0].size);
+        printf("note    %s: layers x hidden, since options changed the shape of the size\n", b->rows[0].size);
     tt_was_busy_words(b->load, tt_turns_waited(&b->turns), busy);
     if (busy[0] && !b->o->c.json)
-        printf("note    when this was measured, %s; --against times two of them in turns%s\n", busy,
+        printf("note    when this was measured, %s; --against times two of the rows in turns%s\n", busy,
                tt_fewer_threads(tt_threads_of(b->backend.ops->name, info.name)));
     return TT_OK;
 }
@@ -286,7 +303,7 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     const struct tt_bench_options *own = tt_own(o);
     struct tt_place place;
     if (own->against[0] && own->ranks[0])
-        return tt_fail(TT_USAGE, "--against and --ranks do not go together; put --ranks into neither");
+        return tt_fail(TT_USAGE, "--against and --ranks do not go together; leave one of them out");
     if (own->feed && own->ranks[0]) return tt_fail(TT_USAGE, "--feed and --ranks do not go together");
     if (own->generate[0] && (own->against[0] || own->ranks[0]))
         return tt_fail(TT_USAGE, "--generate goes with neither --against nor --ranks");

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/config/batch.h"
 #include "core/train/feed.h"
+#include "core/train/usage.h"
 #include "profiling/measure/cost.h"
 
 /* ---- options ---- */
@@ -24,11 +25,11 @@ static const struct tt_option rows[] = {
     {"plan", AT(plan), "What to show", 1 << TT_CMD_INFO, "false", NULL, NULL,
      .help = "list every operation of a step with its shapes, FLOPs, bytes and stream"},
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
-     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
-             "one node, 4x8xh200: on 4 nodes of 8",
+     .help = "predict a step on these chips, from each kernel's bytes and FLOPs and the chip's published rates; "
+             "8xh200 = 8 in one node, 4x8xh200 = 4 nodes of 8",
      .choices = tt_chip_names, .list = ',', .check = tt_check_chips},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
-     .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
+     .help = "a profile measured on one of the chips of --predict, to show beside its prediction", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_info_rows = TT_ROWS(rows);
@@ -80,16 +81,19 @@ static void line(const char *what, double bytes)
     if (bytes > 0) printf("  %-22s %12s\n", what, text);
 }
 
-/* Who says how busy the device is while tt train runs, or why nobody does. */
+/* Where tt train gets the utilisation of the device from, or why it is not known. */
 static void print_usage(const struct tt_backend *b)
 {
     struct tt_usage usage;
+    char others[80];
     if (!b->ops->usage) return;
     tt_status st = b->ops->usage(b->self, &usage);
     if (st)
         printf("utilisation not shown by tt train: %s\n", st->text);
     else
         printf("utilisation by %s\n", usage.source);
+    tt_usage_others_words(st ? 0 : usage.others, others);
+    if (others[0]) printf("shared      %s\n", others);
     tt_status_free(st);
 }
 
@@ -101,7 +105,7 @@ static void print_device(const struct info *n)
     printf("build       tt %s, backend %s, precisions", TT_VERSION_STRING, n->backend.ops->name);
     for (int p = 0; p < TT_PRECISIONS; p++)
         if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
-    /* units are as many as it uses */
+    /* of a CPU, `units` counts only those in use */
     int cores = strcmp(n->backend.ops->name, "cpu") ? n->device.units : tt_cores();
     printf("\ndevice      %s (%s), %d core%s\n", n->device.name, n->device.arch, cores, tt_plural(cores));
     printf("matrices    %s\n", n->device.library);
@@ -133,7 +137,7 @@ static void print_step(const struct info *n)
     }
 }
 
-/* Only what is not chosen already. */
+/* Suggests only what is not chosen already. */
 static void print_smaller(const struct tt_config *c)
 {
     const char *changes[6];
@@ -167,7 +171,7 @@ static void print_memory(const struct info *n)
         printf("\nmemory that training takes: %s\n", total);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     line("activations", (double)e->arena_bytes);
-    line("8-bit factors, widened", (double)e->wide_bytes);
+    line("8-bit factors as fp32", (double)e->wide_bytes);
     line("workspace", (double)n->device.memory_used);
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
@@ -238,8 +242,8 @@ static tt_status run(struct info *n)
     print_device(n);
     putchar('\n');
     if (!n->device.has[n->c->precision])
-        printf("note    this device has no %s; below is the plan of a step in it, without the workspace and the second "
-               "stream of a GPU\n", tt_precision_names[n->c->precision]);
+        printf("note    this device has no %s; what follows is the plan of a step in it, without a GPU's workspace and "
+               "second stream\n", tt_precision_names[n->c->precision]);
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);

@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/format.h"
 #include "core/base/load.h"
+#include "core/train/usage.h"
 
 static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -28,10 +29,10 @@ static void find(struct tt_diagnosis *d, enum tt_level level, const char *change
 /* How many times as long as on a quiet machine the step, and what was timed beside it, may have taken. */
 static double slowed(const struct tt_diagnosis *d) { return tt_diagnose_slowed(d, &d->step); }
 
-/* Behind a finding that follows from times, and holds although others were there. */
+/* Follows a finding from times that holds although other programs were running. */
 static const char *beside_others(const struct tt_diagnosis *d) { return slowed(d) > 1 ? " (busy machine)" : ""; }
 
-/* Behind a gain, of which others can have made up so much. */
+/* Follows a gain that other programs may have changed: on a busy machine it is `least` at least. */
 static const char *at_least(double gain, double least, bool busy, char out[64])
 {
     out[0] = 0;
@@ -69,7 +70,7 @@ static void advise_smaller(const struct tt_config *c, const struct tt_smaller *s
 static void judge_memory(struct tt_diagnosis *d)
 {
     char need[32], room[32], change[160];
-    /* on the host, what is free now may be given back by others; on a GPU it is what there is */
+    /* on the host, other programs may give memory back; on a GPU, only what is free now counts */
     double most = d->device.shares_memory ? (double)d->device.memory_total / tt_diagnose_sharing(d) : d->room;
     if (d->room <= 0 || d->need <= 0.9 * d->room) return;
     struct tt_smaller smaller = {0};
@@ -87,8 +88,8 @@ static void judge_others(struct tt_diagnosis *d)
     double taken = (double)d->device.memory_total - (double)d->device.memory_free - (double)d->device.memory_used;
     if (d->device.shares_memory || taken < 0.1 * (double)d->device.memory_total) return;
     tt_format_bytes(taken, used);
-    find(d, TT_WARN, "look who it is (nvidia-smi, rocm-smi), or choose another --device",
-         "others hold %s of the device's memory", used);
+    find(d, TT_WARN, "see which they are (nvidia-smi, rocm-smi), or choose another --device",
+         "other programs hold %s of the device's memory", used);
 }
 
 static void judge_pinned(struct tt_diagnosis *d)
@@ -157,7 +158,7 @@ void tt_diagnose_judge_sizes(struct tt_diagnosis *d)
 
 /* ---- speed ---- */
 
-/* On a busy machine only what would be found too if others had made it that much longer. */
+/* On a busy machine, finds only what holds even if other programs slowed the gathering by as much as they may have. */
 static void judge_feeding(struct tt_diagnosis *d)
 {
     double part = d->data_seconds / d->step.median, least = part / slowed(d);
@@ -184,7 +185,7 @@ static void judge_widths(struct tt_diagnosis *d)
         snprintf(change, sizeof change, "--%s %lld", widths[i].option, wider);
         if (widths[i].n % unit)
             find(d, TT_ADVICE, change,
-                 "%s = %lld is no multiple of %lld: its products in %s take the slow kernels of libraries",
+                 "%s = %lld is no multiple of %lld: its products in %s use slow kernels of the libraries",
                  widths[i].option, (long long)widths[i].n, (long long)unit, tt_precision_names[c->precision]);
     }
 }
@@ -233,12 +234,14 @@ static void judge_saving(struct tt_diagnosis *d)
 
 static void judge_spread(struct tt_diagnosis *d)
 {
-    char busy[100];
+    char busy[100], others[80];
+    tt_usage_others_words(d->others, others);
+    if (others[0]) find(d, TT_ADVICE, "see which: nvidia-smi or rocm-smi", "%s", others);
     tt_was_busy_words(d->load, d->step.waited, busy);
     if (busy[0])
         find(d, TT_ADVICE, "measure again when it is quiet", "%s", busy);
     else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)
-        find(d, TT_ADVICE, "look what else runs here",
+        find(d, TT_ADVICE, "see what else runs here",
              "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms", 1e3 * d->step.median,
              1e3 * d->step.slow);
 }
@@ -258,7 +261,7 @@ void tt_diagnose_judge_ranks(struct tt_diagnosis *d)
              1e3 * r->own, beside_others(d));
     if (r->links.pairs > 1 && slow->bytes_per_second * slowed(d) < 0.5 * fast->bytes_per_second)
         find(d, TT_ADVICE, "look at what lies between them (nvidia-smi topo -m, rocm-smi --showtopo, the network)",
-             "ranks %d and %d pass on %.3g GB/s, ranks %d and %d %.3g%s", slow->a, slow->b,
+             "ranks %d and %d exchange %.3g GB/s, ranks %d and %d %.3g%s", slow->a, slow->b,
              slow->bytes_per_second / 1e9, fast->a, fast->b, fast->bytes_per_second / 1e9, beside_others(d));
 }
 
@@ -270,11 +273,11 @@ void tt_diagnose_judge_instead(struct tt_diagnosis *d, const struct tt_timing *t
     double gain = d->step.median / t->median, least = gain / slowed(d);
     bool busy = fmax(slowed(d), tt_diagnose_slowed(d, t)) > 1;
     if (least > 1.1)
-        find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast%s",
+        find(d, TT_ADVICE, change, "a step takes %.2f ms, and with this change %.2f ms: %.2f times as fast%s",
              1e3 * d->step.median, 1e3 * t->median, gain, at_least(gain, least, busy, sure));
 }
 
-/* Another version or precision, tried out. */
+/* Tries another version or precision. */
 static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, const char *change)
 {
     struct tt_timing t;

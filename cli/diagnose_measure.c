@@ -14,6 +14,7 @@
 #include "core/train/eta.h"
 #include "core/train/evaluate.h"
 #include "core/train/feed.h"
+#include "core/train/usage.h"
 
 /* ---- sizes ---- */
 
@@ -68,6 +69,7 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
     d->epochs = each > 0 ? wanted / each : 0;
     measure_disk(d);
     d->load = tt_machine_load();
+    d->others = tt_usage_others(&d->backend);
     return TT_OK;
 }
 
@@ -159,7 +161,7 @@ static tt_status measure_validation(struct tt_diagnosis *d)
     c->global_batch = 0;
     tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on); /* to warm up */
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on); /* warm-up */
     double start = tt_seconds();
     if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on);
     if (!st) d->validation_seconds = (tt_seconds() - start) / (double)on.batches * (double)wanted;
@@ -205,13 +207,13 @@ double tt_diagnose_slowed(const struct tt_diagnosis *d, const struct tt_timing *
     return tt_slowed(d->load, t->waited, threads * ranks);
 }
 
-/* Alone on the machine it may have been this fast. */
+/* Tokens/s that row i may have reached alone on the machine. */
 static double fastest(const struct tt_diagnosis *d, int i)
 {
     return d->rows[i].t.tokens_per_second * tt_diagnose_slowed(d, &d->rows[i].t);
 }
 
-/* Whatever others took of the other rows. */
+/* Whether a row is within 5 % of the best, even if other programs slowed all other rows as much as they may have. */
 static bool is_sweet(const struct tt_diagnosis *d, int row)
 {
     for (int i = 0; i < d->row_count; i++)

@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/load.h"
 #include "core/base/memory.h"
+#include "core/train/usage.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
 
@@ -24,7 +25,7 @@ static int64_t tokens(const struct tt_summary *s)
     return s->result->steps * tt_step_rows(c) * c->seq_len;
 }
 
-/* A run that was stopped between two validations has no loss of its last step but that of training. */
+/* Which loss is shown: a run that was stopped between two validations has only the training loss of its last step. */
 static void which_loss(const struct tt_summary *s, char out[80])
 {
     out[0] = 0;
@@ -64,8 +65,10 @@ static void print_time(const struct tt_train_result *r)
 static void print_usage(const struct tt_summary *s)
 {
     double percent = 100 * s->result->device_utilisation;
+    char others[80];
+    tt_usage_others_words(s->result->device_others, others);
     if (s->device_bytes > 0)
-        printf("usage   the GPU computed for %.0f %% of the time\n", percent);
+        printf("usage   the GPU computed for %.0f %% of the time%s%s\n", percent, others[0] ? "; " : "", others);
     else
         printf("usage   its threads computed for %.0f %% of the time\n", percent);
 }
@@ -171,6 +174,7 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     put_times(w, r);
     tt_json_put_number(w, "samples_per_second", samples_per_second(s));
     tt_json_put_number(w, "device_utilisation", r->device_utilisation);
+    tt_json_put_int(w, "device_others", r->device_others);
     tt_json_put_number(w, "waited", s->waited);
     tt_json_put_number(w, "load", s->load);
     tt_json_put_bool(w, "busy", tt_was_busy(s->load, s->waited));

@@ -1,5 +1,6 @@
-/* How busy an NVIDIA GPU is, as NVML says, the library of nvidia-smi. It comes with the driver and its header with the
- * toolkit, so it is loaded when it is asked for, and what is used of its documented interface is declared here. */
+/* How busy an NVIDIA GPU is, as NVML says, the library of nvidia-smi. The library comes with the driver, but its header
+ * with the toolkit. So it is loaded at the first call, and the functions used of its documented interface are declared
+ * here. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct gpu_monitor {
     int (*find)(const char *pci_bus_id, nvml_device *out);
     int (*utilization)(nvml_device device, struct nvml_utilization *out);
     int (*memory)(nvml_device device, struct nvml_memory *out);
+    int (*processes)(nvml_device device, unsigned *count, void *out); /* NULL: the driver is too old */
 };
 
 static bool find_functions(struct gpu_monitor *m)
@@ -35,6 +37,7 @@ static bool find_functions(struct gpu_monitor *m)
     *(void **)&m->find = dlsym(m->library, "nvmlDeviceGetHandleByPciBusId_v2");
     *(void **)&m->utilization = dlsym(m->library, "nvmlDeviceGetUtilizationRates");
     *(void **)&m->memory = dlsym(m->library, "nvmlDeviceGetMemoryInfo");
+    *(void **)&m->processes = dlsym(m->library, "nvmlDeviceGetComputeRunningProcesses_v3");
     return m->init && m->shutdown && m->error_string && m->find && m->utilization && m->memory;
 }
 
@@ -43,7 +46,7 @@ static tt_status failed(const struct gpu_monitor *m, const char *call, int error
     return tt_fail(TT_UNSUPPORTED, "%s: %s", call, m->error_string(error));
 }
 
-/* NVML numbers all GPUs of the machine, whatever CUDA_VISIBLE_DEVICES says: the address on the bus is common. */
+/* NVML numbers all GPUs of the machine, whatever CUDA_VISIBLE_DEVICES says. So the GPU is found by its PCI address. */
 static tt_status find_device(struct gpu *gpu, struct gpu_monitor *m)
 {
     char address[32] = "";
@@ -62,6 +65,16 @@ static tt_status start(struct gpu *gpu, struct gpu_monitor *m)
     tt_status st = find_device(gpu, m);
     if (st) m->shutdown();
     return st;
+}
+
+/* Asked with room for none, NVML says how many processes compute on the GPU. This one is among them, under whatever
+ * number a container gives it. Where NVML sees no process at all, it cannot see the others either. */
+static int count_others(const struct gpu_monitor *m)
+{
+    enum { TOO_SMALL = 7 };
+    unsigned count = 0;
+    int error = m->processes ? m->processes(m->device, &count, NULL) : TOO_SMALL;
+    return (!error || error == TOO_SMALL) && count > 0 ? (int)count - 1 : 0;
 }
 
 /* ---- for the backend ---- */
@@ -90,6 +103,7 @@ tt_status tt_gpu_usage(void *self, struct tt_usage *out)
     int error = gpu->monitor->utilization(gpu->monitor->device, &share);
     if (error) return failed(gpu->monitor, "nvmlDeviceGetUtilizationRates", error); /* a part of a GPU (MIG) has none */
     out->busy = share.gpu / 100.0;
+    out->others = count_others(gpu->monitor);
     if (gpu->monitor->memory(gpu->monitor->device, &memory)) return TT_OK;
     out->memory_used = (double)memory.used;
     out->memory_total = (double)memory.total;

@@ -1,5 +1,5 @@
-/* How busy an AMD GPU is, as the library of rocm-smi says. It is a package of its own, so it is loaded when it is asked
- * for, and what is used of its documented interface is declared here. */
+/* How busy an AMD GPU is, as the library of rocm-smi says. It is a package of its own, so it is loaded at the first
+ * call, and the functions used of its documented interface are declared here. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,12 @@
 /* ---- the library ---- */
 
 enum { RSMI_VRAM = 0 }; /* of its kinds of memory */
+
+struct rsmi_process {
+    uint32_t id, address_space;
+    uint64_t memory, copied;
+    uint32_t units;
+};
 
 struct gpu_monitor {
     void *library;
@@ -21,9 +27,11 @@ struct gpu_monitor {
     int (*busy)(uint32_t device, uint32_t *percent);
     int (*memory_used)(uint32_t device, int kind, uint64_t *bytes);
     int (*memory_total)(uint32_t device, int kind, uint64_t *bytes);
+    int (*processes)(struct rsmi_process *out, uint32_t *count);
+    int (*devices_of)(uint32_t process, uint32_t *devices, uint32_t *count); /* both NULL: an older library */
 };
 
-/* The number in its name is its interface's; the functions used here are in all of them. */
+/* The number in its name is the version of its interface; the functions used here are in all of these versions. */
 static void *load(void)
 {
     static const char *const names[] = {"librocm_smi64.so.8", "librocm_smi64.so.7", "librocm_smi64.so.1",
@@ -44,6 +52,8 @@ static bool find_functions(struct gpu_monitor *m)
     *(void **)&m->busy = dlsym(m->library, "rsmi_dev_busy_percent_get");
     *(void **)&m->memory_used = dlsym(m->library, "rsmi_dev_memory_usage_get");
     *(void **)&m->memory_total = dlsym(m->library, "rsmi_dev_memory_total_get");
+    *(void **)&m->processes = dlsym(m->library, "rsmi_compute_process_info_get");
+    *(void **)&m->devices_of = dlsym(m->library, "rsmi_compute_process_gpus_get");
     return m->init && m->shut_down && m->status_string && m->count && m->pci_id && m->busy && m->memory_used &&
            m->memory_total;
 }
@@ -55,8 +65,8 @@ static tt_status failed(const struct gpu_monitor *m, const char *call, int error
     return tt_fail(TT_UNSUPPORTED, "%s: error %d, %.100s", call, error, text);
 }
 
-/* Domain in the upper 32 bits, bus in bits 8 to 15, device in 3 to 7. What is between and below may be the partition
- * of a chip that is divided; its partitions are one chip here. */
+/* Domain in the upper 32 bits, bus in bits 8 to 15, device in 3 to 7. The other bits may hold the partition of a
+ * divided chip; here its partitions count as one chip. */
 static const uint64_t place_bits = 0xffffffff0000fff8u;
 
 static uint64_t place(unsigned domain, unsigned bus, unsigned device)
@@ -64,7 +74,8 @@ static uint64_t place(unsigned domain, unsigned bus, unsigned device)
     return (uint64_t)domain << 32 | (uint64_t)(bus & 0xff) << 8 | (device & 0x1f) << 3;
 }
 
-/* The library numbers all GPUs of the machine, whatever HIP_VISIBLE_DEVICES says: the address on the bus is common. */
+/* The library numbers all GPUs of the machine, whatever HIP_VISIBLE_DEVICES says. So the GPU is found by its PCI
+ * address. */
 static tt_status find_device(struct gpu *gpu, struct gpu_monitor *m)
 {
     char address[32] = "";
@@ -94,6 +105,29 @@ static tt_status start(struct gpu *gpu, struct gpu_monitor *m)
     return st;
 }
 
+static bool has_open(const struct gpu_monitor *m, uint32_t process)
+{
+    enum { DEVICES = 64 };
+    uint32_t devices[DEVICES], count = DEVICES;
+    bool open = false;
+    if (m->devices_of(process, devices, &count)) return false;
+    for (uint32_t i = 0; i < count && i < DEVICES; i++) open |= devices[i] == m->device;
+    return open;
+}
+
+/* The library lists the processes of all GPUs, and this one is among them. If it lists none, it cannot see the others
+ * either. */
+static int count_others(const struct gpu_monitor *m)
+{
+    enum { PROCESSES = 256 };
+    struct rsmi_process p[PROCESSES];
+    uint32_t count = PROCESSES;
+    int open = 0;
+    if (!m->processes || !m->devices_of || m->processes(p, &count)) return 0;
+    for (uint32_t i = 0; i < count && i < PROCESSES; i++) open += has_open(m, p[i].id);
+    return open > 0 ? open - 1 : 0;
+}
+
 /* ---- for the backend ---- */
 
 static tt_status open_monitor(struct gpu *gpu)
@@ -121,6 +155,7 @@ tt_status tt_gpu_usage(void *self, struct tt_usage *out)
     int error = m->busy(m->device, &percent);
     if (error) return failed(m, "rsmi_dev_busy_percent_get", error);
     out->busy = percent / 100.0;
+    out->others = count_others(m);
     if (m->memory_used(m->device, RSMI_VRAM, &used) || m->memory_total(m->device, RSMI_VRAM, &total)) return TT_OK;
     out->memory_used = (double)used;
     out->memory_total = (double)total;

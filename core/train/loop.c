@@ -90,7 +90,7 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 /* ---- checkpoints ---- */
 
-/* Timed checkpoints, where no interval was given: a crash then loses minutes and not the whole run. */
+/* Timed checkpoints, if no interval was given: a crash then loses minutes and not the whole run. */
 
 enum { SAVE_SHARE = 50 }; /* saving takes at most this fraction (1/50) of the time */
 
@@ -113,7 +113,7 @@ static void remove_timed(struct loop *l, int64_t step)
     l->timed = -1;
 }
 
-/* What the device holds must be the run after that step. */
+/* The device must hold the state of the run after that step. */
 static tt_status save_now(struct loop *l, int64_t step, bool timed)
 {
     tt_status st = tt_run_save(l->r, l->c->out, step, l->t->config_text, l->t->folder, timed);
@@ -142,7 +142,7 @@ static tt_status first_step_bad(void)
 }
 
 /* Metrics come late, so the loop is some steps further by now. The device has changed nothing since the bad step
- * (tt_clip_scale_args), so it still holds the run after the last good one. If the run was resumed at that very step
+ * (tt_clip_scale_args), so it still holds the state after the last good step. If the run was resumed at that very step
  * from another folder, a checkpoint is written here too, so that the command in the message works. */
 static tt_status stop_before_bad(struct loop *l)
 {
@@ -159,10 +159,10 @@ static tt_status stop_before_bad(struct loop *l)
     TT_TRY(tt_job_share(l->r->job, &there, sizeof there));
     if (!there)
         TT_TRY(tt_context(save_now(l, bad - 1, false),
-                          "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
-    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run "
-                              "before it is saved as %s. Lower --learning-rate, or go past such steps: %s --on-nan "
-                              "skip", bad, path, resume_command(l));
+                          "step %lld: loss or gradients are not finite, and the state before it cannot be saved", bad));
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the "
+                              "state before it is saved as %s. Lower --learning-rate, or go past such steps: %s "
+                              "--on-nan skip", bad, path, resume_command(l));
 }
 
 /* ---- checkpoints during the run and at its end ---- */
@@ -230,7 +230,7 @@ static tt_status decide(struct loop *l, int64_t step)
     return tt_job_decide(l->r->job, step, &l->decided);
 }
 
-/* Without other ranks, a signal that came since then counts too. */
+/* Without other ranks, a signal that came after the decision counts too. */
 static bool is_stopped(const struct loop *l) { return l->decided & STOP || (!l->r->job && tt_stop_signal()); }
 
 static tt_status after_step(struct loop *l, int64_t step)
@@ -305,7 +305,7 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     double start = tt_seconds();
     tt_status st = open_loop(&l);
     if (!st) st = run_loop(&l, &step);
-    if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
+    if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* later steps changed nothing */
     double seconds = tt_seconds() - start;
     tt_usage_end(&l.meter.usage, start + seconds);
     *result = (struct tt_train_result){.epochs = tt_epochs_at(&l.epochs, step),
@@ -314,6 +314,7 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
                                        .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .skipped = l.meter.skipped, .device_utilisation = tt_usage_mean(&l.meter.usage),
+                                       .device_others = l.meter.usage.others,
                                        .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early,
                                        .validation_seconds = l.meter.eta.pauses[TT_PAUSE_VALIDATION].seconds,
                                        .saving_seconds = l.meter.eta.pauses[TT_PAUSE_SAVE].seconds};

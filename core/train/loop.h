@@ -1,5 +1,5 @@
 /* The training loop. It hands plans to the backend, feeds them data, and reads the metrics late: between two log lines
- * the host waits only where it is too far ahead of the device. */
+ * the host waits only if it is too far ahead of the device. */
 #ifndef TT_TRAIN_H
 #define TT_TRAIN_H
 
@@ -18,11 +18,12 @@ struct tt_train_result {
     double val_loss;      /* of the last validation; NaN: none */
     int64_t val_step;     /* after which it was */
     double tokens_per_second, seconds;
-    double data_seconds;  /* of these the loop waited for data */
-    double validation_seconds, saving_seconds; /* of these the steps stood still for them */
+    double data_seconds;  /* of `seconds`: the loop waited for data */
+    double validation_seconds, saving_seconds; /* of `seconds`: the steps stood still for validations and saves */
     double device_utilisation;   /* share of the time in which the device computed, 0 to 1; NaN: not known */
+    int device_others;           /* other programs that had the device open, the most at a time */
     int64_t steps;        /* run now, not counting those before a resume */
-    int64_t skipped;      /* changed nothing; of the whole run */
+    int64_t skipped;      /* steps of the whole run that changed nothing */
     bool early_stop;
 };
 

@@ -24,6 +24,7 @@ static void ask(struct tt_usage_log *u, double now)
         return;
     }
     u->asked = now;
+    if (u->now.others > u->others) u->others = u->now.others;
     u->share += u->now.busy * seconds;
     u->seconds += seconds;
 }
@@ -41,6 +42,20 @@ void tt_usage_end(struct tt_usage_log *u, double now)
 bool tt_usage_known(const struct tt_usage_log *u) { return u->backend && u->seconds > 0; }
 
 double tt_usage_mean(const struct tt_usage_log *u) { return u->seconds > 0 ? u->share / u->seconds : (double)NAN; }
+
+int tt_usage_others(struct tt_backend *b)
+{
+    struct tt_usage now = {0};
+    if (b->ops->usage) tt_status_free(b->ops->usage(b->self, &now)); /* not known */
+    return now.others;
+}
+
+void tt_usage_others_words(int others, char out[80])
+{
+    out[0] = 0;
+    if (others == 1) snprintf(out, 80, "another program has the GPU open");
+    if (others > 1) snprintf(out, 80, "%d other programs have the GPU open", others);
+}
 
 void tt_usage_text(const struct tt_usage_log *u, char out[32])
 {

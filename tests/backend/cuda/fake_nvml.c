@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 for tests: GPUs at addresses 0000:40:00.0 and 0000:41:00.0, the first busy for 40 % of the time
- * and the second for 41 %. The call that $FAKE_MONITOR_FAILS names fails. A program that does not shut it down
- * aborts at its end. */
+/* A libnvidia-ml.so.1 for tests, with GPUs at addresses 0000:40:00.0 and 0000:41:00.0, busy 40 % and 41 % of the time.
+ * $FAKE_MONITOR_PROCESSES processes compute on each.
+ * The call named by $FAKE_MONITOR_FAILS fails. A program that does not shut the library down aborts at its end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +46,15 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *out)
     (void)device;
     *out = (struct memory){4096, 1024, 3072};
     return fails(__func__);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *out)
+{
+    const char *processes = getenv("FAKE_MONITOR_PROCESSES");
+    (void)device;
+    if (*count || out) abort();
+    *count = processes ? (unsigned)atoi(processes) : 0;
+    return fails(__func__) ? fails(__func__) : *count ? 7 : 0;
 }
 
 __attribute__((destructor)) static void end(void)

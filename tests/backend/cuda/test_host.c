@@ -1,8 +1,8 @@
-/* The host code of the CUDA backend on a runtime that fails: what the user is told when there is no GPU or it is taken,
- * and that after a failure of any call nothing is left behind. */
+/* The host code of the CUDA backend with a runtime that fails: the messages when there is no GPU or it is in use, and
+ * no leaks after a failure of any call. */
 #include <cuda_runtime_api.h>
 
-#define FAKE_HANDLE_PER_STREAM false /* a handle of cuBLASLt keeps nothing that a multiply writes */
+#define FAKE_HANDLE_PER_STREAM false /* a multiply changes nothing in a cuBLASLt handle */
 #include "tests/backend/gpu/host_work.h"
 
 /* ---- no GPU ---- */
@@ -59,7 +59,7 @@ static void says_that_the_driver_is_old(void)
     refused(NULL, "too old: it knows CUDA 11.4 and this tt needs 12.3; update the driver");
     fake.driver = 0;
     refused(NULL, "there is no NVIDIA driver on this machine");
-    fake.driver = 12030; /* not too old, and yet */
+    fake.driver = 12030; /* recent enough, but the count fails anyway */
     refused(NULL, "no NVIDIA GPU can be used");
 }
 
@@ -72,11 +72,11 @@ static void knows_how_many_there_are(void)
     refused(&(struct tt_backend_options){.device = 1}, "shows 1 GPU, numbered from 0");
 }
 
-/* ---- one that is there and cannot be had ---- */
+/* ---- a GPU that cannot be used ---- */
 
 static void says_that_it_is_taken(void)
 {
-    static const char *const calls[] = {"cudaSetDevice", "cudaFree"}; /* either may be the one that makes the context */
+    static const char *const calls[] = {"cudaSetDevice", "cudaFree"}; /* either may create the context */
     static const struct {
         cudaError_t e;
         const char *words;
@@ -92,13 +92,13 @@ static void says_that_it_is_taken(void)
             fake.fails = calls[c], fake.fails_from = 1, fake.error = cases[i].e;
             refused(&(struct tt_backend_options){.device = 1}, cases[i].words);
         }
-    fake_reset(); /* others have all its memory */
+    fake_reset(); /* other programs use all its memory */
     fake.fails = "cudaMalloc", fake.fails_from = 1, fake.error = cudaErrorMemoryAllocation;
     refused(NULL, "has no memory for");
     fake_reset();
     fake.fails = "code", fake.fails_from = 1, fake.error = cudaErrorNoKernelImageForDevice;
     refused(NULL, "tt was built for test; build it where the GPU is");
-    fake_reset(); /* by the first kernel, where the question is answered otherwise */
+    fake_reset(); /* only the first kernel reports it, not the query */
     fake.fails = "kernel", fake.fails_from = 1, fake.error = cudaErrorNoKernelImageForDevice;
     refused(NULL, "tt was built for test; build it where the GPU is");
 }
@@ -126,9 +126,10 @@ static void no_monitor(void)
 {
     goes_on_without_a_monitor((const char *const[]){"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2",
                                                     "nvmlDeviceGetUtilizationRates", NULL});
+    counts_other_programs("nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
-/* ---- 8-bit products with scales of rows ---- */
+/* ---- 8-bit products with one scale per row ---- */
 
 extern size_t fake_cublaslt;
 
@@ -144,7 +145,7 @@ static bool has_rows(void)
     return info.fp8_rows;
 }
 
-/* A library that does not know them, or has none for this chip, is not asked for them later. */
+/* A cuBLASLt that is too old for row scales, or that has no algorithm for them on this chip, makes fp8_rows false. */
 static void asks_for_scales_of_rows(void)
 {
     fake_reset();

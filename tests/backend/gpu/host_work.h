@@ -1,5 +1,5 @@
-/* What tests of a GPU backend's host code share: everything that a run does with it, once, on a runtime of the tests'
- * own that fails when it is told to. A folder of tests supplies fake.h's runtime; its test_host.c includes this. */
+/* Shared by the tests of a GPU backend's host code: does everything that a run does, once, with a fake runtime that
+ * fails on request. Each folder of tests supplies the runtime of fake.h, and its test_host.c includes this file. */
 #ifndef TT_TEST_HOST_WORK_H
 #define TT_TEST_HOST_WORK_H
 
@@ -13,7 +13,8 @@
 
 static bool one_line(const char *text) { return text[0] && !strchr(text, '\n'); }
 
-/* Opening fails as "no device", which is exit code 3, in one line with these words, and leaves nothing. */
+/* Checks that opening fails with TT_NO_DEVICE (exit code 3) and one line that contains these words, and leaks
+ * nothing. */
 static void refused(const struct tt_backend_options *options, const char *words)
 {
     struct tt_backend b;
@@ -56,7 +57,7 @@ static inline tt_status multiply(struct work *w, int64_t k, tt_stream s)
     return w->b.ops->gemm(w->b.self, &g, s);
 }
 
-/* A product with SwiGLU or RoPE in it, for which two ways are timed. */
+/* A product fused with SwiGLU or RoPE, for which two implementations are timed. */
 static inline tt_status multiply_with(struct work *w, enum tt_gemm_with with)
 {
     bool backward = with == TT_WITH_SWIGLU_BACKWARD;
@@ -91,7 +92,7 @@ static tt_status order(struct work *w)
     TT_TRY(ops->stream_create(w->b.self, &w->stream));
     for (int i = 0; i < 2; i++) TT_TRY(ops->event_create(w->b.self, &w->events[i]));
     TT_TRY(ops->event_record(w->b.self, w->events[0], w->stream));
-    TT_TRY(multiply(w, 4, w->stream)); /* which takes a workspace of its own */
+    TT_TRY(multiply(w, 4, w->stream)); /* the stream gets its own workspace */
     TT_TRY(multiply_with(w, TT_WITH_SWIGLU));
     TT_TRY(multiply_with(w, TT_WITH_SWIGLU_BACKWARD));
     TT_TRY(multiply_with(w, TT_WITH_ROPE));
@@ -103,7 +104,7 @@ static tt_status order(struct work *w)
     return ops->stream_sync(w->b.self, w->stream);
 }
 
-/* Rank 0 of two, whose other one needs nothing. */
+/* Rank 0 of two, with a rank 1 that needs nothing. */
 static tt_status share_alone(void *user, void *bytes, size_t size)
 {
     (void)bytes;
@@ -152,7 +153,7 @@ static void give_back(struct work *w)
     tt_backend_close(&w->b);
 }
 
-/* What opening cannot live without is no device; the rest is a failure. What timing may do without, it does without. */
+/* A failure while opening is TT_NO_DEVICE, a later one TT_FAILED. Timing may ignore a failed call. */
 static void judge(long n, const struct work *w, tt_status st)
 {
     CHECK(fake.failed != NULL, "call %ld was not made", n);
@@ -166,11 +167,11 @@ static void judge(long n, const struct work *w, tt_status st)
     tt_status_free(st);
 }
 
-/* The n-th call fails, or none for 0; returns how many calls could have. */
+/* Runs everything with the n-th call failing, or none if n is 0. Returns how many calls could have failed. */
 static long with_failure(long n, const char *cache, int *told)
 {
     struct work w = {0};
-    remove(cache); /* or the choices of the run before would be taken */
+    remove(cache); /* or the run would reuse the choices of the previous one */
     fake_reset();
     fake.fail_at = n;
     tt_status st = do_all(&w, &(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK, .gemm_cache = cache});
@@ -183,8 +184,8 @@ static long with_failure(long n, const char *cache, int *told)
     return calls;
 }
 
-/* Of so many calls or more each fails once, and so many of these failures are told: those of timing and trying are not.
- */
+/* Lets each call fail once. There are at least `least` calls, and at least `least_told` of the failures are reported:
+ * those of timing and trying out algorithms are not. */
 static void fail_every_call(long least, long least_told)
 {
     char cache[] = "/tmp/tt-test-gemms-XXXXXX";
@@ -210,8 +211,8 @@ static void works_when_nothing_fails(void)
 
 /* ---- how busy the GPU is ---- */
 
-/* The library for monitors is a stand-in of the tests' where FAKE_MONITOR names who it is; else there is none that
- * knows these GPUs. */
+/* FAKE_MONITOR is the source that the fake monitoring library reports. If it is not set, no library knows these
+ * GPUs. */
 static void says_how_busy_it_is(void)
 {
     const char *source = getenv("FAKE_MONITOR");
@@ -235,7 +236,7 @@ static void says_how_busy_it_is(void)
     }
 }
 
-/* A call of that library fails: then usage does, in one line that names the call, and the rest goes on. */
+/* If a call of the monitoring library fails, usage fails with a one-line message and the rest goes on. */
 static void goes_on_without_a_monitor(const char *const *calls)
 {
     bool library = getenv("FAKE_MONITOR") != NULL;
@@ -252,12 +253,38 @@ static void goes_on_without_a_monitor(const char *const *calls)
         tt_status_free(st);
         CHECK_OK(b.ops->info(b.self, &info));
         unsetenv("FAKE_MONITOR_FAILS");
-        st = b.ops->usage(b.self, &usage); /* it is asked anew */
+        st = b.ops->usage(b.self, &usage); /* it is queried again */
         CHECK(!st == library, "%s", st ? st->text : "there is a library");
         tt_status_free(st);
         tt_backend_close(&b);
         CHECK(fake.live == 0);
     }
+}
+
+/* This program is one of the processes on its GPU. A library that lists none, or fails, names no others. */
+static void counts_other_programs(const char *call)
+{
+    static const struct {
+        const char *processes;
+        int others;
+    } cases[] = {{"0", 0}, {"1", 0}, {"3", 2}};
+    bool library = getenv("FAKE_MONITOR") != NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int fails = 0; fails < 2; fails++) {
+            struct tt_backend b;
+            struct tt_usage usage = {.others = -1};
+            fake_reset();
+            setenv("FAKE_MONITOR_PROCESSES", cases[i].processes, 1);
+            if (fails) setenv("FAKE_MONITOR_FAILS", call, 1);
+            CHECK_OK(tt_backend_open(NULL, &b));
+            tt_status st = b.ops->usage(b.self, &usage);
+            CHECK(!library || (!st && usage.others == (fails ? 0 : cases[i].others)), "%s processes: %d others, %s",
+                  cases[i].processes, usage.others, st ? st->text : "fine");
+            tt_status_free(st);
+            tt_backend_close(&b);
+            unsetenv("FAKE_MONITOR_FAILS");
+        }
+    unsetenv("FAKE_MONITOR_PROCESSES");
 }
 
 /* ---- several GPUs ---- */
@@ -274,7 +301,7 @@ static void *copy_in_a_thread(void *p)
     return NULL;
 }
 
-/* No context on a GPU that was not asked for: it takes hundreds of MB of what others use, or is refused. */
+/* No context is created on a GPU that was not chosen: it would take hundreds of MB of memory there, or be refused. */
 static void leaves_the_other_gpus_alone(void)
 {
     struct work w = {0};
@@ -304,7 +331,7 @@ static void asked(const void *from, const void *to, size_t count, int type, tt_s
     CHECK(c->stream && (!s || c->stream == *(void **)s), "on another stream"); /* which a tt_stream begins with */
 }
 
-/* With a stream of its own; false, and given back, where the header of the library was not here. */
+/* Opens with a second stream. Returns false, with everything freed, if the header of NCCL or RCCL was missing. */
 static bool open_together(struct work *w)
 {
     open_to_work(w);
@@ -313,7 +340,7 @@ static bool open_together(struct work *w)
     return true;
 }
 
-/* In place: a rank's own part is where it lies in the whole. */
+/* In place: a rank's own part lies at its position in the whole buffer. */
 static void collectives_are_in_place(void)
 {
     struct work w = {0};
@@ -340,7 +367,7 @@ static void collectives_are_in_place(void)
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
 }
 
-/* As rank 2 of 3, to which another rank gave the id. */
+/* Rank 2 of 3: another rank supplies the id. */
 static tt_status share_id(void *user, void *bytes, size_t size)
 {
     static const char id[] = "the id of a job that is not there"; /* fake_collectives.h */
@@ -370,7 +397,7 @@ static void collectives_know_their_part(void)
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
 }
 
-/* As rank 1 of 2, whose rank 0 could make no id. */
+/* Rank 1 of 2: rank 0 failed to make an id. */
 static tt_status share_no_id(void *user, void *bytes, size_t size)
 {
     memset(bytes, 0, size);
@@ -384,7 +411,7 @@ static void joins_nobody_without_an_id(void)
     int shared = 0;
     if (!open_together(&w)) SKIP("the header of the library of collectives is not here");
     const struct tt_ranks second = {1, 2, share_no_id, &shared};
-    CHECK_FAILS(w.b.ops->join(w.b.self, &second), "rank 0 has no id");
+    CHECK_FAILS(w.b.ops->join(w.b.self, &second), "rank 0 got no id");
     CHECK(shared == 1, "%d", shared);
     give_back(&w);
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
@@ -424,7 +451,7 @@ enum { STREAMS = 5 };
 
 static struct fake_product last_product(void) { return fake.products[(fake.multiplied - 1) % FAKE_PRODUCTS]; }
 
-/* What two streams have in common would be written by both at once. */
+/* Two streams would write at once to whatever they share. */
 static void share_nothing(const struct fake_product *p, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -461,7 +488,7 @@ static void streams_that_multiply_share_nothing(void)
         multiply_on(&w, s[i], &again);
         CHECK(!memcmp(&again, &p[i], sizeof again), "stream %d multiplies with something else now", i);
     }
-    w.b.ops->stream_destroy(w.b.self, s[1]); /* what it had may serve the next one, and no other */
+    w.b.ops->stream_destroy(w.b.self, s[1]); /* a new stream may reuse its handle and workspace; the others may not */
     CHECK_OK(w.b.ops->stream_create(w.b.self, &s[1]));
     multiply_on(&w, s[1], &p[1]);
     share_nothing(p, STREAMS + 1);
@@ -470,7 +497,8 @@ static void streams_that_multiply_share_nothing(void)
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
 }
 
-/* As the models of a program do: each captures a step with a side stream, which first multiplies in there. */
+/* Like several models in one program: each captures a step with a side stream, which multiplies there for the first
+ * time. */
 static void a_capture_makes_nothing(void)
 {
     struct work w = {0};
@@ -495,7 +523,8 @@ static void a_capture_makes_nothing(void)
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
 }
 
-/* A second new stream in one capture cannot be served, and says so instead of breaking the capture. */
+/* A second new stream in one capture cannot be served: its multiply fails with a message and the capture stays
+ * intact. */
 static void two_new_streams_in_a_capture_are_refused(void)
 {
     struct work w = {0};

@@ -1,6 +1,7 @@
-/* A librocm_smi64.so for tests: GPUs at addresses 0000:41:00.0 and 0000:40:00.0 in this order, the first busy for 41 %
- * of the time and the second, a partition of its chip, for 40 %. The call that $FAKE_MONITOR_FAILS names fails. A
- * program that does not shut it down aborts at its end. */
+/* A librocm_smi64.so for tests, with GPUs at addresses 0000:41:00.0 and 0000:40:00.0, in this order. The first is busy
+ * 41 % of the time; the second, a partition of its chip, 40 %. $FAKE_MONITOR_PROCESSES processes compute on the second,
+ * and one more on the first. The call named by $FAKE_MONITOR_FAILS fails. A program that does not shut the library down
+ * aborts at its end. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,29 @@ int rsmi_dev_memory_total_get(uint32_t device, int kind, uint64_t *bytes)
 {
     (void)device;
     *bytes = kind == 0 ? 4096 : 1;
+    return fails(__func__);
+}
+
+struct process {
+    uint32_t id, address_space;
+    uint64_t memory, copied;
+    uint32_t units;
+};
+
+int rsmi_compute_process_info_get(struct process *out, uint32_t *count)
+{
+    const char *processes = getenv("FAKE_MONITOR_PROCESSES");
+    uint32_t n = 1 + (processes ? (uint32_t)atoi(processes) : 0);
+    for (uint32_t i = 0; i < n && i < *count; i++) out[i] = (struct process){.id = 1000 + i};
+    *count = n;
+    return fails(__func__);
+}
+
+int rsmi_compute_process_gpus_get(uint32_t process, uint32_t *devices, uint32_t *count)
+{
+    if (*count < 1) return 1;
+    *devices = process == 1000 ? 0 : 1;
+    *count = 1;
     return fails(__func__);
 }
 

@@ -1,7 +1,7 @@
-/* The host code of the HIP backend on a runtime that fails: what the user is told when there is no GPU, that no two
- * streams share a handle, that nothing is left behind after a failure of any call, that 8-bit products are asked for as
- * hipBLASLt wants them, and that a chip which rocBLAS has no kernels for is refused before rocBLAS ends the program.
- * ROCBLAS_LIBRARY names a librocblas.so to load, for its place. */
+/* The host code of the HIP backend with a runtime that fails: the messages when there is no GPU, one handle per stream,
+ * no leaks after a failure of any call, and 8-bit products in the form that hipBLASLt wants. A chip for which rocBLAS
+ * has no kernels is refused before rocBLAS aborts the program. ROCBLAS_LIBRARY names a librocblas.so to load; only its
+ * path is used. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <hip/hip_runtime_api.h>
@@ -14,7 +14,7 @@
 
 /* ---- no GPU ---- */
 
-static const char *missing, *forbidden; /* of the files that device.c asks for */
+static const char *missing, *forbidden; /* among the files that device.c tests with access() */
 
 int access(const char *path, int mode)
 {
@@ -58,7 +58,7 @@ static void says_what_hides_it(void)
 
 static void any_call_may_fail(void) { fail_every_call(160, 80); }
 
-/* hipblasLtCreate would end the program: what it takes must be there before it is asked. */
+/* hipblasLtCreate would end the program if memory is short, so the backend checks for it first. */
 static void knows_that_hipblaslt_needs_memory(void)
 {
     struct tt_backend b;
@@ -70,7 +70,7 @@ static void knows_that_hipblaslt_needs_memory(void)
     tt_status_free(st);
     CHECK(fake.live == 0, "%ld things were left", fake.live);
     fake_reset();
-    fake.fails = "hipblasLtCreate", fake.fails_from = 1; /* then hipBLAS does it alone */
+    fake.fails = "hipblasLtCreate", fake.fails_from = 1; /* then hipBLAS works alone */
     CHECK_OK(tt_backend_open(NULL, &b));
     CHECK_OK(b.ops->info(b.self, &info));
     CHECK(!strncmp(info.library, "hipBLAS ", 8), "%s", info.library);
@@ -98,7 +98,7 @@ static struct tt_gemm eight_bits(const struct work *w, enum tt_dtype a, enum tt_
                             .type_b = b, .type_c = TT_BF16, .scale_a = w->device[0], .scale_b = w->device[1]};
 }
 
-/* The left one of hipBLASLt's factors is our B; the numbers are those of hipDataType. */
+/* hipBLASLt's left factor is our B. The numbers are values of hipDataType. */
 static void asks_in_the_format_of(const char *chip, bool fnuz, int e4m3, int e5m2)
 {
     struct work w = {0};
@@ -176,7 +176,7 @@ static void multiplies_eight_bits(void)
     fake_lt.no_rows = false;
     fake_lt.no_fp8 = true;
     refused_in_fp8("gfx1201", "no hipBLASLt with 8-bit products for it; use --precision bf16");
-    struct work w = {0}; /* the rest goes on */
+    struct work w = {0}; /* other precisions still work */
     struct tt_device_info info;
     CHECK_OK(do_all(&w, NULL));
     CHECK_OK(w.b.ops->info(w.b.self, &info));
@@ -185,7 +185,7 @@ static void multiplies_eight_bits(void)
     fake_lt.no_fp8 = false;
 }
 
-/* ---- rocBLAS's files ---- */
+/* ---- rocBLAS's kernel files ---- */
 
 static void touch(const char *folder, const char *name)
 {
@@ -209,7 +209,7 @@ static void knows_which_chips_rocblas_has(void)
     struct rocblas_files files;
     CHECK(mkdtemp(folder) != NULL);
     setenv("ROCBLAS_TENSILE_LIBPATH", folder, 1);
-    CHECK(tt_rocblas_has("gfx906", &files)); /* an empty folder says nothing */
+    CHECK(tt_rocblas_has("gfx906", &files)); /* an empty folder rules nothing out */
     touch(folder, "TensileLibrary_lazy_gfx90a.dat");
     touch(folder, "TensileLibrary_gfx1030.dat");
     touch(folder, "TensileLibrary_Type_HH_Contraction_l_Ailk_Bjlk_Cijk_Dijk_gfx1100.co");
@@ -217,15 +217,15 @@ static void knows_which_chips_rocblas_has(void)
     CHECK(!tt_rocblas_has("gfx906", &files) && !tt_rocblas_has("gfx1031", &files) &&
           !tt_rocblas_has("gfx1100", &files));
     CHECK(!strcmp(files.folder, folder) && !strcmp(files.chips, "gfx1030 gfx90a"), "%s: %s", files.folder, files.chips);
-    snprintf(sub, sizeof sub, "%s/gfx942-xnack+", folder); /* a folder for a chip */
+    snprintf(sub, sizeof sub, "%s/gfx942-xnack+", folder); /* a folder for one chip */
     CHECK(mkdir(sub, 0700) == 0);
     CHECK(tt_rocblas_has("gfx942", &files) && !tt_rocblas_has("gfx94", &files) && !tt_rocblas_has("gfx9420", &files));
     touch(folder, "TensileLibrary.dat"); /* for any chip */
     CHECK(tt_rocblas_has("gfx906", &files));
     removed(folder, "TensileLibrary.dat");
-    touch(folder, "TensileLibrary_lazy_gfx11-generic.dat"); /* for a kind of chips */
+    touch(folder, "TensileLibrary_lazy_gfx11-generic.dat"); /* for a family of chips */
     CHECK(tt_rocblas_has("gfx1103", &files));
-    for (int i = 0; i < 40; i++) { /* more than the line has room for */
+    for (int i = 0; i < 40; i++) { /* more than fit the line */
         char name[64];
         snprintf(name, sizeof name, "TensileLibrary_lazy_gfx20%02d.dat", i);
         touch(folder, name);
@@ -234,24 +234,24 @@ static void knows_which_chips_rocblas_has(void)
     CHECK(tt_rocblas_has("gfx2039", &files) && tt_rocblas_has("gfx90a", &files) && !tt_rocblas_has("gfx906", &files));
     unsetenv("ROCBLAS_TENSILE_LIBPATH");
     setenv("ROCBLAS_TENSILE_LIBPATH", "/nowhere", 1);
-    CHECK(tt_rocblas_has("gfx906", &files)); /* then rocBLAS may say what it misses */
+    CHECK(tt_rocblas_has("gfx906", &files)); /* a missing folder is left to rocBLAS to report */
     unsetenv("ROCBLAS_TENSILE_LIBPATH");
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
 }
 
-/* The library is $ROCBLAS_LIBRARY, with the files of two chips in a folder as Debian makes it. */
+/* The library is $ROCBLAS_LIBRARY, with the files of two chips in a folder laid out as Debian does. */
 static void finds_rocblas_beside_its_library(void)
 {
     const char *library = getenv("ROCBLAS_LIBRARY");
     struct rocblas_files files;
-    CHECK(tt_rocblas_has("gfx906", &files) && !files.folder[0], "%s", files.folder); /* not loaded */
+    CHECK(tt_rocblas_has("gfx906", &files) && !files.folder[0], "%s", files.folder); /* not loaded yet */
     CHECK(library && dlopen(library, RTLD_NOW), "%s", library ? library : "ROCBLAS_LIBRARY is not set");
     CHECK(tt_rocblas_has("gfx90a", &files) && !tt_rocblas_has("gfx906", &files));
     CHECK(strstr(files.folder, "/rocblas/5.1.0/library"), "%s", files.folder);
     fake_reset();
-    fake.chip = "gfx906"; /* hipBLASLt is there, so hipBLAS is not needed */
+    fake.chip = "gfx906"; /* with hipBLASLt, hipBLAS is not needed */
     struct work w = {0};
     CHECK_OK(do_all(&w, &(struct tt_backend_options){.gemm_tune = TT_TUNE_FULL}));
     give_back(&w);
@@ -267,7 +267,7 @@ static void finds_rocblas_beside_its_library(void)
     unsetenv("TT_HIPBLASLT");
 }
 
-/* A launch would crash with HIP 7.2. */
+/* A launch would crash with HIP 7.2, so opening refuses. */
 static void has_no_code_for_the_chip(void)
 {
     fake_reset();
@@ -279,6 +279,7 @@ static void no_monitor(void)
 {
     goes_on_without_a_monitor((const char *const[]){"rsmi_init", "rsmi_num_monitor_devices",
                                                     "rsmi_dev_busy_percent_get", NULL});
+    counts_other_programs("rsmi_compute_process_info_get");
 }
 
 int main(void)
