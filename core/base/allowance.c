@@ -10,7 +10,8 @@
 
 /* ---- the files of one group ---- */
 
-/* The numbers at the beginning of the file; those that are not there stay as they are ("max" is none). */
+/* Reads one or two numbers from the start of the file and returns how many there are. A variable keeps its value if its
+ * number is missing; the word "max" is not a number. */
 static int read_numbers(const char *folder, const char *name, double *a, double *b)
 {
     char path[1400];
@@ -22,7 +23,7 @@ static int read_numbers(const char *folder, const char *name, double *a, double 
     return n;
 }
 
-/* A line "name 123" of a file of such lines; 0 where there is none. */
+/* The value in the line "key 123" of the file; 0 if there is no such line. */
 static double read_line(const char *folder, const char *name, const char *key)
 {
     char path[1400], line[200], word[100];
@@ -40,11 +41,11 @@ static void take_cores(struct tt_allowance *a, double quota, double period)
     if (quota > 0 && period > 0) a->cores = fmin(a->cores, quota / period);
 }
 
-/* What files keep in memory is given back when a program needs it. */
+/* The page cache does not count as used: the system frees it when a program needs the memory. */
 static void take_memory(struct tt_allowance *a, const char *folder, double limit, const char *used_in)
 {
     double used = 0;
-    if (!(limit > 0) || limit >= 0x1p60) return; /* version 1 has a number close to 2^63 for none */
+    if (!(limit > 0) || limit >= 0x1p60) return; /* version 1 writes "no limit" as a number close to 2^63 */
     read_numbers(folder, used_in, &used, NULL);
     used -= read_line(folder, "memory.stat", "inactive_file") + read_line(folder, "memory.stat", "active_file");
     a->memory = fmin(a->memory, limit);
@@ -63,7 +64,7 @@ static void read_group(const char *folder, struct tt_allowance *a)
         take_memory(a, folder, limit, "memory.usage_in_bytes");
 }
 
-/* ---- a group and those above it ---- */
+/* ---- a group and its parents ---- */
 
 static void read_groups(const char *mount, const char *controller, char *path, struct tt_allowance *a)
 {

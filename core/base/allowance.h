@@ -1,20 +1,22 @@
-/* What this process may use of the machine. A container or a batch job may have less than there is: fewer processors, a
- * part of their time, less memory. */
+/* How much of the machine this process may use. A container or a batch job may get less than the whole machine: fewer
+ * processors, a share of their time, less memory. */
 #ifndef TT_ALLOWANCE_H
 #define TT_ALLOWANCE_H
 
-/* Processors that its threads may run on, and of which the control groups give it the time; at least 1. */
+/* How many processors this process may use, at least 1: those that its threads may run on (affinity), but not more
+ * than the CPU quota of its control groups, rounded up. */
 int tt_cores(void);
 
-/* What the tightest of its control groups allows, of both versions of them. INFINITY: no limit. */
+/* The limits of the process's control groups, version 1 and 2: for each value that of the tightest group. INFINITY: no
+ * limit. */
 struct tt_allowance {
-    double cores;        /* of their time */
-    double memory, free; /* bytes; free: without what the system would give back when it is needed */
+    double cores;        /* CPU time per second of wall time */
+    double memory, free; /* bytes; free: what is left below the limit, where page cache does not count as used */
 };
 
 struct tt_allowance tt_allowance(void);
 
-/* The same of other files than /proc/self/cgroup and /sys/fs/cgroup, for tests. */
+/* The same, but read from other files than /proc/self/cgroup and /sys/fs/cgroup; for tests. */
 struct tt_allowance tt_allowance_in(const char *groups, const char *mount);
 
 #endif

@@ -8,14 +8,14 @@
 #include <string.h>
 
 struct wanted {
-    uintptr_t code; /* an address in the object that is looked for */
+    uintptr_t code; /* an address inside the ELF object to find */
     char *out;
     size_t size;
 };
 
 static size_t padded(size_t n) { return (n + 3) / 4 * 4; }
 
-/* Notes are a header, a name and bytes, each to a multiple of four. */
+/* An ELF note is a header, a name and data, each padded to a multiple of four bytes. */
 static void read_notes(const unsigned char *at, size_t left, const struct wanted *w)
 {
     while (left >= sizeof(ElfW(Nhdr))) {

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The linker's mark of the program, or of the library, that this code is in, as hexadecimal digits: another one where
- * any of its code is another. "" if the linker left none. */
+/* The linker's build ID of the program or library that contains this code, as hexadecimal digits. It differs whenever
+ * any of the code differs. "" if the linker left none. */
 void tt_build_id(char *out, size_t size);
 
 #endif

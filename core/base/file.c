@@ -36,7 +36,7 @@ static const char *hint(int error)
     case EEXIST:
         return "a file of this name is in the way; remove it, or choose another path";
     case ENOTEMPTY:
-        return "something else is in it by now; choose another folder";
+        return "this folder is no longer empty; choose another folder";
     case ENAMETOOLONG:
         return "choose a shorter path";
     case ELOOP:

@@ -8,7 +8,8 @@
 
 #include "core/base/status.h"
 
-/* The whole file, with a 0 after the end; an error when it is larger than `limit`. */
+/* Reads the whole file into *data, which the caller frees, with a 0 byte after the end. An error if it is larger than
+ * `limit`. */
 tt_status tt_file_read(const char *path, size_t limit, char **data, size_t *size);
 
 /* Replaces the file atomically: a temporary file is written and renamed over it, so that even after a crash it holds

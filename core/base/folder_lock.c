@@ -22,8 +22,8 @@ static bool same_folder(int fd, const char *path)
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000000 / POLLS_PER_SECOND}, NULL); }
 
-/* Another process may move or remove the folder between open and flock. Then we try again with the folder that has the
- * name now. */
+/* Another process may move or remove the folder between open and flock. Then this tries again with the folder that has
+ * the name now. */
 tt_status tt_folder_lock(const char *path, int seconds, int *lock)
 {
     *lock = -1;

@@ -4,14 +4,14 @@
 
 #include "core/base/status.h"
 
-/* Seconds to wait for another process, where writing is quick. */
+/* A wait for another process, in seconds, for callers whose writing takes only a moment. */
 enum { TT_LOCK_WAIT = 10 };
 
-/* Makes the folder if it does not exist. The lock is an flock on the folder itself; the system releases it when the
- * process ends. If another process still holds it after `seconds`, returns an error that says so. On a file system
- * without locks it always succeeds. */
+/* Makes the folder if it does not exist, and locks it; release *lock with tt_folder_unlock. The lock is an flock on the
+ * folder itself, which the system releases when the process ends. If another process still holds it after `seconds`,
+ * returns an error that says so. On a file system without locks it always succeeds. */
 tt_status tt_folder_lock(const char *path, int seconds, int *lock);
-/* The same of the folder that a file is in, while that file is read and written again. */
+/* The same for the folder that contains a file, while that file is read and rewritten. */
 tt_status tt_parent_lock(const char *path, int seconds, int *lock);
 void tt_folder_unlock(int *lock); /* sets it to -1; does nothing if it is -1 already */
 

@@ -1,13 +1,13 @@
 /* 8-bit floats, rounded to nearest even: one source for the host and for device kernels.
  *
- *                 exponent, fraction   bias   largest   beyond it
+ *                 exponent, fraction   bias   largest   codes beyond it                 chips
  * TT_E4M3         4, 3                 7      448       NaN 0x7f, 0xff; no infinity     OCP
  * TT_E5M2         5, 2                 15     57344     infinity 0x7c, NaN from 0x7d    OCP
  * TT_E4M3_FNUZ    4, 3                 8      240       NaN 0x80; no infinity, no -0    gfx942
  * TT_E5M2_FNUZ    5, 2                 16     57344     NaN 0x80; no infinity, no -0    gfx942
  *
- * Numbers too large for the format become its largest, infinity too. NaN becomes the NaN 0x7f (0x80 in FNUZ), whatever
- * its sign. With a scale (tt_fp8_code), infinity is NaN as well. */
+ * Numbers too large for the format become its largest, and so does infinity. NaN becomes the NaN 0x7f (0x80 in FNUZ),
+ * whatever its sign. With a scale (tt_fp8_code), infinity becomes NaN instead. */
 #ifndef TT_FP8_H
 #define TT_FP8_H
 
@@ -17,11 +17,11 @@
 
 #include "core/base/types.h"
 
-#ifndef TT_FP8_FUNCTION /* device code says how its functions begin */
+#ifndef TT_FP8_FUNCTION /* device code defines its own function prefix */
 #define TT_FP8_FUNCTION static inline
 #endif
 
-/* The two formats of a kind of chips. */
+/* The formats of a chip: some have the FNUZ formats, the others those of OCP. */
 TT_FP8_FUNCTION enum tt_dtype tt_fp8_e4m3(bool fnuz) { return fnuz ? TT_E4M3_FNUZ : TT_E4M3; }
 TT_FP8_FUNCTION enum tt_dtype tt_fp8_e5m2(bool fnuz) { return fnuz ? TT_E5M2_FNUZ : TT_E5M2; }
 
@@ -33,7 +33,7 @@ TT_FP8_FUNCTION uint32_t tt_fp8_largest(enum tt_dtype t) { return t == TT_E4M3 ?
 
 TT_FP8_FUNCTION uint8_t tt_to_fp8(float x, enum tt_dtype t)
 {
-    uint32_t u, fraction = tt_fp8_fraction(t), lowest = 128 - tt_fp8_bias(t); /* exponent of the smallest normal one */
+    uint32_t u, fraction = tt_fp8_fraction(t), lowest = 128 - tt_fp8_bias(t); /* fp32 exponent of the smallest normal */
     memcpy(&u, &x, sizeof u);
     uint32_t sign = u >> 24 & 0x80, exponent = u >> 23 & 0xff;
     if ((u & 0x7fffffff) > 0x7f800000) return tt_fp8_fnuz(t) ? 0x80 : 0x7f;
@@ -43,7 +43,7 @@ TT_FP8_FUNCTION uint8_t tt_to_fp8(float x, enum tt_dtype t)
     uint32_t mantissa = (u & 0x7fffff) | 0x800000, half = 1u << (drop - 1), rest = mantissa & ((1u << drop) - 1);
     uint32_t code = mantissa >> drop;
     code += rest > half || (rest == half && (code & 1));
-    if (!below) code += (exponent - lowest) << fraction; /* the hidden bit is the first exponent */
+    if (!below) code += (exponent - lowest) << fraction; /* the hidden bit already adds 1 */
     if (code > tt_fp8_largest(t)) code = tt_fp8_largest(t);
     return (uint8_t)(code || !tt_fp8_fnuz(t) ? sign | code : 0);
 }
@@ -68,10 +68,10 @@ TT_FP8_FUNCTION float tt_from_fp8(uint8_t code, enum tt_dtype t)
     return x;
 }
 
-/* The scale of a tensor whose largest magnitude is `most`: each code then stands for its number times the scale. It is
- * the smallest power of two with which `most` fits the format, at least 2^-126. A power of two, so that dividing by it
- * loses nothing and every device rounds alike. 1 when all numbers are 0. NaN when `most` is not finite, so that what is
- * computed from the codes is not finite either. */
+/* The scale of a tensor whose largest magnitude is `most`: each code stands for its number times the scale. It is the
+ * smallest power of two with which `most` fits the format, at least 2^-126. Dividing by a power of two is exact, so
+ * every device rounds alike. 1 if all numbers are 0. NaN if `most` is not finite, so that results computed from the
+ * codes are not finite either. */
 TT_FP8_FUNCTION float tt_fp8_scale(float most, enum tt_dtype t)
 {
     float largest = tt_from_fp8((uint8_t)tt_fp8_largest(t), t), scale;
@@ -96,17 +96,19 @@ TT_FP8_FUNCTION float tt_fp8_inverse(float scale)
     return scale;
 }
 
-/* x / scale, to be rounded to a code. A scale may be older than x, so that x is beyond the format: finite numbers then
- * become its largest, but infinity becomes NaN, so that what is computed from the code is not finite either. */
+/* x / scale, which is then rounded to a code. The scale may come from earlier steps, so x / scale may exceed the
+ * format: finite numbers then become its largest. Infinity becomes NaN, so that results computed from the code are not
+ * finite either. */
 TT_FP8_FUNCTION float tt_fp8_scaled(float x, float inverse) { return x * inverse + x * 0.0f; }
 TT_FP8_FUNCTION uint8_t tt_fp8_code(float x, float inverse, enum tt_dtype t)
 {
     return tt_to_fp8(tt_fp8_scaled(x, inverse), t);
 }
 
-/* The scale of the next step of a tensor whose largest magnitude in the latest steps is `most`: with room for twice as
- * much in E4M3, whose tensors change slowly. Gradients, in E5M2, may be 15 times those of 16 steps before; room for 32
- * times as much leaves them 25 powers of two of normal numbers. The one it has, `before`, if it was 0 in all steps. */
+/* The scale for a tensor's next step, where `most` is its largest magnitude in the latest steps. In E4M3 it leaves room
+ * for twice as much, since those tensors change slowly. Gradients, in E5M2, may be 15 times those of 16 steps before:
+ * room for 32 times as much still leaves them 25 powers of two of normal numbers. If the tensor was 0 in all these
+ * steps, it keeps its scale `before`. */
 TT_FP8_FUNCTION float tt_fp8_next_scale(float most, float before, enum tt_dtype t)
 {
     float room = tt_fp8_fraction(t) == 3 ? 2 : 32;

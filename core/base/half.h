@@ -29,9 +29,10 @@ static inline float tt_from_bf16(uint16_t h)
     return x;
 }
 
-/* Moments in bf16 are rounded up or down at random, with chances that keep their mean: rounded to the nearest, a change
- * of less than 1/512 would be lost in every step. The draw is of a parameter and a step alone, so that it is the same
- * on every stream and in every run. The kernels draw the same: backend/gpu/optimizer.h. */
+/* Stochastic rounding of moments in bf16: they are rounded up or down at random, with probabilities that keep their
+ * mean. Rounded to nearest, a relative change of less than 1/512 would be lost in every step. The draw depends only on
+ * the parameter's index and the step, so it is the same on every stream and in every run. The kernels draw the same:
+ * backend/gpu/optimizer.h. */
 static inline uint32_t tt_draw(int64_t parameter, int64_t step)
 {
     uint32_t x = (uint32_t)parameter ^ (uint32_t)step * 0x9e3779b9u;
@@ -40,7 +41,8 @@ static inline uint32_t tt_draw(int64_t parameter, int64_t step)
     return x ^ x >> 16;
 }
 
-/* One of the two bf16 next to x, by the lower 16 bits of the draw; infinities and NaN stay what they are. */
+/* One of the two bf16 neighbours of x, chosen by the lower 16 bits of the draw; infinities and NaN stay what they are.
+ */
 static inline uint16_t tt_to_bf16_drawn(float x, uint32_t draw)
 {
     uint32_t u;

@@ -30,6 +30,7 @@ void tt_json_free(struct tt_json *j);
 /* NULL when absent, or when `object` is NULL or not an object. If a key is repeated, the last one counts, as in most
  * readers. */
 const struct tt_json *tt_json_get(const struct tt_json *object, const char *key);
+/* The value of a key; `otherwise` when it is absent or of another type. */
 const char *tt_json_string(const struct tt_json *object, const char *key, const char *otherwise);
 double tt_json_number(const struct tt_json *object, const char *key, double otherwise);
 /* Exact integers; false when the value is absent, not written as an integer, or out of [min, max]. */
@@ -45,7 +46,7 @@ struct tt_json_writer {
     struct tt_text text;
     int depth;
     bool comma[64];
-    bool pretty; /* one value a line */
+    bool pretty; /* one value per line */
 };
 void tt_json_begin(struct tt_json_writer *w, const char *key, char open); /* '{' or '[' */
 void tt_json_end(struct tt_json_writer *w, char close);
@@ -60,7 +61,7 @@ void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value);
 void tt_json_put_null(struct tt_json_writer *w, const char *key);
 void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value); /* a whole tree */
 
-/* Prints what was written on stdout, with a line end, and frees it. Fails where there was no memory for it. */
+/* Prints the written text and a newline on stdout, and frees it. Fails if memory ran out while writing. */
 tt_status tt_json_print(struct tt_json_writer *w);
 
 /* Appends n bytes as a JSON string. A 0 is written as \u0000; invalid UTF-8 becomes U+FFFD. */

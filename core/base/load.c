@@ -22,7 +22,7 @@ double tt_runs_differ(const char *backend) { return strcmp(backend, "cpu") == 0 
 
 /* ---- of this program itself ---- */
 
-/* Linux keeps for each thread the nanoseconds that it ran, and that it was ready to and another one ran. */
+/* Linux counts for each thread the nanoseconds that it ran, and those that it was ready to run but another one ran. */
 static bool add_thread(const char *name, struct tt_turns *sum)
 {
     char path[300];
@@ -55,7 +55,7 @@ void tt_turns_add(struct tt_turns *sum, const struct tt_turns *from, const struc
     sum->waited += to->waited - from->waited;
 }
 
-/* Of a program that mostly sleeps, as the host beside a GPU does, a part of the time by the clock. */
+/* For a program that mostly sleeps, as the host of a GPU does, it is a fraction of the wall time. */
 double tt_turns_waited(const struct tt_turns *sum)
 {
     double whole = fmax(sum->ran + sum->waited, sum->wall);
@@ -70,8 +70,9 @@ double tt_waited_since(const struct tt_turns *before)
     return tt_turns_waited(&sum);
 }
 
-/* Programs that had two cores to themselves waited for 0.15 to 4 % of their time, half of them for 1.7 % or more: 30
- * short profiles of two threads. Two more waited for 5.5 and 6.2 %, beside a script that took 5 % of a processor. */
+/* In 30 short profiles, two threads that had two cores to themselves waited for 0.15 to 4 % of their time, half of them
+ * for 1.7 % or more. In two more profiles they waited for 5.5 and 6.2 %, beside a script that took 5 % of a processor.
+ */
 static const double much = 0.05;
 
 bool tt_was_busy(double load, double waited) { return isnan(waited) ? tt_is_busy(load) : waited > much; }
@@ -89,10 +90,10 @@ int tt_threads_of(const char *backend, const char *device)
 
 double tt_slowed(double load, double waited, int threads)
 {
-    const double most = 1000; /* beyond that it bounds nothing */
+    const double most = 1000; /* a larger factor says nothing */
     if (!tt_was_busy(load, waited)) return 1;
     if (isnan(waited)) return 2 * (1 + load) * (1 + load);
-    double alone = fmax(1 - waited, 0), all = fmax(1 - threads * waited, 0); /* parts of the time: one runs, all run */
+    double alone = fmax(1 - waited, 0), all = fmax(1 - threads * waited, 0); /* fractions of time: one runs, all run */
     return 2 <= most * alone * all ? 2 / (alone * all) : INFINITY;
 }
 
@@ -108,12 +109,12 @@ const char *tt_slowed_words(double slowed, int digits, char out[32])
 
 const char *tt_fewer_threads(int threads)
 {
-    return threads > 1 ? "; one thread waits for no other: export OMP_NUM_THREADS=1" : "";
+    return threads > 1 ? "; one thread is disturbed least: export OMP_NUM_THREADS=1" : "";
 }
 
 double tt_alone(double seconds, double slowed)
 {
-    const double turn = 0.004; /* seconds: Linux gives 3 or 4 ms at a time */
+    const double turn = 0.004; /* seconds: a time slice of Linux is 3 or 4 ms */
     if (!(slowed > 1)) return seconds;
     return fmax(0, seconds / slowed - (seconds < TT_BRIEF ? turn : 0));
 }

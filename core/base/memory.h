@@ -2,6 +2,6 @@
 #ifndef TT_MEMORY_H
 #define TT_MEMORY_H
 
-double tt_peak_memory(void); /* most bytes it has had in memory at once */
+double tt_peak_memory(void); /* the most bytes that it has had in memory at once */
 
 #endif

@@ -16,7 +16,7 @@ void tt_proto_bytes(struct tt_text *t, int field, const char *s, size_t n);
 void tt_proto_string(struct tt_text *t, int field, const char *s);
 void tt_proto_doubles(struct tt_text *t, int field, const double *x, int n); /* packed */
 
-/* A message inside a message; it is freed. */
+/* Adds a message as a field of another one, and frees it. */
 void tt_proto_message(struct tt_text *t, int field, struct tt_text *message);
 
 #endif

@@ -10,7 +10,7 @@ static const double wanted = 0.95;
 
 static const struct tt_range unknown = {NAN, NAN, NAN};
 
-/* Leaves out the `cut` smallest and largest. */
+/* From the smallest to the largest value, without the `cut` smallest and the `cut` largest. */
 static struct tt_range between(double *x, int n, int cut, double confidence)
 {
     tt_quantile(x, n, 0.5); /* sorts */
@@ -19,7 +19,7 @@ static struct tt_range between(double *x, int n, int cut, double confidence)
 
 /* ---- the median ---- */
 
-/* Every value lies above the median as often as below it. */
+/* Each value lies above the true median as often as below it. */
 static int median_cut(int n, double *confidence)
 {
     double below = pow(0.5, n), tail = below;
@@ -37,7 +37,7 @@ static int median_cut(int n, double *confidence)
 
 tt_status tt_median_range(const double *x, int n, struct tt_range *out)
 {
-    enum { MOST = 1000 }; /* 0.5 to a larger power is no number */
+    enum { MOST = 1000 }; /* 0.5 to a much larger power underflows */
     int every = 1 + (n - 1) / MOST, m = 0;
     *out = unknown;
     if (n < 1) return TT_OK;
@@ -55,8 +55,8 @@ tt_status tt_median_range(const double *x, int n, struct tt_range *out)
 
 enum { EXACT = 10, LARGEST = 500 };
 
-/* ways[u]: in how many orders of na and nb equal things u pairs are the wrong way round. The coefficients of the
- * product of (1 - x^(nb + i)) / (1 - x^i), for i up to na. */
+/* ways[u]: how many orders of na and nb equal things have u pairs the wrong way round. These are the coefficients of
+ * the product of (1 - x^(nb + i)) / (1 - x^i) for i from 1 to na. */
 static void count_orders(int na, int nb, double ways[EXACT * LARGEST + 1])
 {
     int top = na * nb;
@@ -85,7 +85,7 @@ static int exact_cut(int na, int nb, double *confidence)
     return cut;
 }
 
-/* Many of both are as good as normally distributed; many of one and few of the other are not. */
+/* With many values of both, u is nearly normally distributed; with many of one and few of the other it is not. */
 static int normal_cut(int na, int nb, double *confidence)
 {
     double a = na, b = nb;
@@ -93,7 +93,7 @@ static int normal_cut(int na, int nb, double *confidence)
     return (int)fmax(0, floor(a * b / 2 - 1.96 * sqrt(a * b * (a + b + 1) / 12)));
 }
 
-/* Of very many every second, or third, ...: in the order of time, so that they stay a fair sample. */
+/* Of very many values takes every second, third, ...: evenly in time, so that they stay a fair sample. */
 static int thin(const double *x, int n, double *out)
 {
     int every = 1 + (n - 1) / LARGEST, m = 0;

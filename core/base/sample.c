@@ -12,7 +12,7 @@ static int32_t largest(const float *logits, int64_t n)
     return (int32_t)best;
 }
 
-/* The bits of a float, changed so that they are in the order of the numbers; -0 is 0. */
+/* The bits of a float, changed so that as integers they sort like the floats; -0 becomes 0. */
 static uint32_t key_of(float x)
 {
     uint32_t bits;
@@ -33,14 +33,14 @@ static uint64_t weigh(const float *logits, int64_t n, double temperature, struct
     return total;
 }
 
-/* Which candidates may be drawn: those with a larger key than this, and so many with this one. */
+/* Which candidates may be drawn: those with a larger key, and the first `ties` with this key. */
 struct threshold {
     uint32_t key;
     uint64_t ties;
 };
 
-/* The candidates with the largest keys whose measures (1 each, or their weights) together reach `target`. The key of
- * the last of them is found 8 bits at a time, by what the candidates with those bits measure together. */
+/* The candidates with the largest keys whose measures (1 each, or their weights) together reach `target`. The smallest
+ * key among them is found 8 bits at a time, from the sums of the measures for each value of those bits. */
 static struct threshold reach(const struct tt_candidate *c, int64_t n, uint64_t target, bool by_weight)
 {
     uint32_t prefix = 0, weight = 1;

@@ -1,5 +1,5 @@
-/* Choosing the next token from logits. Probabilities are whole numbers of 2^-28, so that sums do not depend on their
- * order: a GPU that adds up in parts draws what a CPU draws. */
+/* Choosing the next token from logits. Probabilities are integer weights, so that sums do not depend on their order: a
+ * GPU that adds up in parts draws the same token as a CPU. */
 #ifndef TT_SAMPLE_H
 #define TT_SAMPLE_H
 
@@ -9,7 +9,7 @@ struct tt_sampling {
     double temperature; /* 0: always the most probable */
     int64_t top_k;      /* only the k most probable; 0: all */
     double top_p;       /* only the most probable ones that together reach p; 1: all */
-    double penalty;     /* on tokens that are there already (tt_penalise); 0 or 1: none */
+    double penalty;     /* on tokens that have occurred already (tt_penalise); 0 or 1: none */
 };
 
 enum { TT_WEIGHT_BITS = 28 }; /* the most probable token has weight 2^28 */
@@ -19,12 +19,12 @@ struct tt_candidate {
     uint32_t key;    /* larger for a larger logit */
 };
 
-/* A token, given u uniform in [0, 1). `scratch` holds n entries. Of equal logits the lower tokens count as the more
- * probable. */
+/* Draws a token, given u uniform in [0, 1). `scratch` holds n entries. Among equal logits the lower token counts as the
+ * more probable. */
 int32_t tt_sample(const float *logits, int64_t n, const struct tt_sampling *how, double u,
                   struct tt_candidate *scratch);
 
-/* Makes tokens less probable whose bits are set in seen: a logit above 0 is divided by the penalty, one below is
+/* Makes the tokens whose bits are set in `seen` less probable: a logit above 0 is divided by the penalty, one below is
  * multiplied. */
 void tt_penalise(float *logits, int64_t n, const uint32_t *seen, double penalty);
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* The first place from which on the text is this string, or the beginning of it; n: there is none. */
+/* The first place where the text contains this string, or ends with a beginning of it; n if there is none. *whole is
+ * set in the first case. */
 static size_t first_match(const char *stop, const char *text, size_t from, size_t n, bool *whole)
 {
     size_t length = strlen(stop);
@@ -15,7 +16,8 @@ static size_t first_match(const char *stop, const char *text, size_t from, size_
     return n;
 }
 
-/* A string that may have begun before another one is whole decides later: its place comes first. */
+/* The earliest place counts, even if only the beginning of a string is there and a later one is complete: more text
+ * will decide. */
 size_t tt_stops_visible(const struct tt_stops *s, const char *text, size_t from, size_t n, bool *found)
 {
     size_t end = n;

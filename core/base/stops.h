@@ -1,4 +1,4 @@
-/* Strings that end a text which grows. */
+/* Stop strings, which end a text while it is generated. */
 #ifndef TT_STOPS_H
 #define TT_STOPS_H
 
@@ -10,8 +10,9 @@ struct tt_stops {
     int count;
 };
 
-/* How much of text[from .. n) may be shown: up to the first of the strings, then *found is set; otherwise all but what
- * could be the beginning of one. Returns where it ends. What was shown before lies before `from`. */
+/* Up to where text[from .. n) may be shown. If it contains a stop string: up to the first one, and *found is set.
+ * Otherwise all of it, except an end that could be the beginning of a stop string. Text before `from` is shown already.
+ */
 size_t tt_stops_visible(const struct tt_stops *s, const char *text, size_t from, size_t n, bool *found);
 
 #endif

@@ -11,18 +11,19 @@
 #include "core/base/unpack.h"
 
 enum { PACKED = 64 << 10, ALL_AT_ONCE = 1 << 30 };
-/* Text is packed to a tenth, the same line over and over to a hundredth or two. */
+/* Text packs to a tenth of its size, one line that repeats to one or two hundredths. A file that unpacks to more
+ * than MOST_RATIO times its size is refused, once it exceeds ALWAYS_FINE bytes. */
 enum { MOST_RATIO = 500, ALWAYS_FINE = 64 << 20 };
 
 struct tt_stream {
     char *path;
     int fd;
-    int64_t size, done, given; /* bytes of the file, read of it, and handed out */
+    int64_t size, done, given; /* bytes: of the file, read from it, handed out */
     enum tt_packing packing;
     struct tt_unpacker *unpacker;
-    bool ended;   /* nothing is left in the middle */
+    bool ended;   /* the latest gzip member or zstd frame is complete */
     bool full;    /* the output was filled, so more may come out without any input */
-    size_t at, n; /* of the packed bytes: used, there */
+    size_t at, n; /* bytes of `packed` that are used, and that are filled */
     char packed[PACKED];
 };
 
@@ -119,9 +120,9 @@ static tt_status too_wide(const struct tt_stream *s)
 static tt_status too_much(const struct tt_stream *s)
 {
     return tt_fail(TT_FAILED,
-                   "%s has unpacked to %lld bytes by its byte %lld, more than %d times as many, which no text does; if "
-                   "you trust it, unpack it yourself and give the unpacked file",
-                   s->path, (long long)s->given, (long long)s->done, MOST_RATIO);
+                   "%s: its first %lld bytes unpack to %lld, more than %d times as many, which no text does; if you "
+                   "trust it, unpack it yourself and give the unpacked file",
+                   s->path, (long long)s->done, (long long)s->given, MOST_RATIO);
 }
 
 static tt_status read_packed(struct tt_stream *s, char *out, size_t room, size_t *got)
@@ -151,7 +152,7 @@ tt_status tt_stream_read(struct tt_stream *s, char *out, size_t room, size_t *go
     *got = 0;
     if (room > ALL_AT_ONCE) room = ALL_AT_ONCE;
     if (s->packing) return read_packed(s, out, room, got);
-    if (s->at < s->n) { /* what was read to look at */
+    if (s->at < s->n) { /* bytes that begin() read to see the packing */
         *got = s->n - s->at < room ? s->n - s->at : room;
         memcpy(out, s->packed + s->at, *got);
         s->at += *got;

@@ -19,7 +19,7 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
-/* A word of a command that can be pasted into a shell: in quotes where it needs them. The same buffer as `out`. */
+/* A word of a shell command, quoted if it needs quotes, so that the command can be pasted. Returns `out`. */
 const char *tt_shell_word(const char *s, char *out, size_t size);
 
 /* Whether s is a decimal number without a sign: "12", "1.", ".5", "1e-3"; not hexadecimal, not inf. */

@@ -8,11 +8,11 @@ enum tt_packing tt_packing_of(const char *head, size_t n)
 {
     if (n >= 3 && !memcmp(head, "\x1f\x8b\x08", 3)) return TT_GZIP;
     if (n >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4)) return TT_ZSTD;
-    if (n >= 4 && (head[0] & 0xf0) == 0x50 && !memcmp(head + 1, "\x2a\x4d\x18", 3)) return TT_ZSTD; /* to be skipped */
+    if (n >= 4 && (head[0] & 0xf0) == 0x50 && !memcmp(head + 1, "\x2a\x4d\x18", 3)) return TT_ZSTD; /* skippable */
     return TT_NOT_PACKED;
 }
 
-/* ---- the libraries: their documented interfaces, as much as is used ---- */
+/* ---- the libraries: the parts of their documented interfaces that are used ---- */
 
 struct z_stream {
     const void *next_in;
@@ -140,7 +140,7 @@ static struct tt_unpacked unpack_zstd(struct tt_unpacker *u, const char *in, siz
     size_t left = u->zstd.unpack(u->frames, &to, &from);
     struct tt_unpacked r = {.in = from.pos, .out = to.pos, .ended = left == 0};
     if (u->zstd.is_error(left)) r.error = u->zstd.error_name(left);
-    r.wide = r.error && strstr(r.error, "too much memory"); /* of ZSTD_error_frameParameter_windowTooLarge */
+    r.wide = r.error && strstr(r.error, "too much memory"); /* ZSTD_error_frameParameter_windowTooLarge */
     return r;
 }
 

@@ -25,8 +25,8 @@ bool tt_go_up(char *path)
     return true;
 }
 
-/* Only making one tells: root may do what the file system then refuses. It has a name of its own, since another process
- * may be making `dir` right now. */
+/* Only making a folder tells: root has every permission, but the file system may still refuse. The probe has a name of
+ * its own, since another process may be making `dir` right now. */
 static tt_status try_to_make(const char *parent, const char *dir)
 {
     char probe[LONGEST + 16];

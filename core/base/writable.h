@@ -1,4 +1,4 @@
-/* Whether results could be written there. Commands that measure ask first, so that nothing is measured for nothing. */
+/* Checks whether results could be written. Commands that measure check first, so that no measurement is wasted. */
 #ifndef TT_WRITABLE_H
 #define TT_WRITABLE_H
 
@@ -6,12 +6,13 @@
 
 #include "core/base/status.h"
 
-/* A folder for results, which need not be there; nothing stays made. `option` is what named it. */
+/* Whether files could be written into a folder, which need not exist yet. Leaves nothing behind. `option` names the
+ * folder in messages. */
 tt_status tt_could_fill(const char *dir, const char *option);
-/* A file in a folder that is there: it may be replaced. */
+/* Whether a file could be written, or replaced, in a folder that exists. */
 tt_status tt_could_write(const char *path);
 
-/* The folder that a path is in, in its place; false at the end of the way up. */
+/* Replaces a path by the folder that contains it. False if there is none: the path is "/" or ".". */
 bool tt_go_up(char *path);
 
 #endif

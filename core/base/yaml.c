@@ -56,7 +56,7 @@ static tt_status take_key(struct yaml_reader *r, struct tt_yaml *map, char *key,
 
 static tt_status flow_value(struct yaml_reader *r, struct tt_yaml *y);
 
-/* After an item: goes over its comma, or stays at the bracket that ends them. */
+/* After an item: skips its comma, or stays at the closing bracket. */
 static tt_status flow_next(struct yaml_reader *r, char close)
 {
     const char *what = close == ']' ? "list" : "map";
@@ -64,7 +64,7 @@ static tt_status flow_next(struct yaml_reader *r, char close)
     if (*r->p == ',')
         r->p++;
     else if (at_end(r->p))
-        return yaml_fail(r, "the %s is not closed with %c in this line; write it in one, as jq -c does with JSON",
+        return yaml_fail(r, "the %s is not closed with %c in this line; write all of it in one line, as jq -c does",
                          what, close);
     else if (*r->p != close)
         return yaml_fail(r, "expected , or %c in the %s; quote the item if more belongs to it", close, what);

@@ -1,6 +1,5 @@
-/* Folded block scalars: `key: >-`, and lines below it that make one line together. What YAML libraries read otherwise
- * than as the lines with a space between them is refused: empty lines inside, lines indented further, a space at an
- * end. */
+/* Folded block scalars: `key: >-`, and lines below it that make one line together. What YAML libraries do not read as
+ * these lines joined by spaces is refused: empty lines inside, lines indented further, a space at the end of a line. */
 #include <stdlib.h>
 
 #include "core/base/yaml_lines.h"
@@ -12,14 +11,14 @@ static void next_line(struct yaml_reader *r)
     r->line++;
 }
 
-/* The line at r->p: its indentation; -1: nothing stands in it. */
+/* The indentation of the line at r->p; -1 if the line is empty. */
 static int indentation(const struct yaml_reader *r)
 {
     size_t n = strspn(r->p, " ");
     return at_end(r->p + n) ? -1 : (int)n;
 }
 
-/* Goes to the first line with something in it; returns the spaces in the widest of the others, -1: there is none. */
+/* Skips empty lines. Returns the most spaces in one of them; -1 if there was none. */
 static int skip_empty(struct yaml_reader *r)
 {
     int widest = -1;
@@ -31,7 +30,7 @@ static int skip_empty(struct yaml_reader *r)
     return widest;
 }
 
-/* The line at r->p goes to the end of the text. */
+/* Appends the line at r->p to the text. */
 static tt_status take_line(struct yaml_reader *r, struct tt_text *text)
 {
     skip_spaces(r);

@@ -39,7 +39,7 @@ tt_status yaml_check(const char *text, size_t n)
         if (code == '\n')
             at.line++;
         else if (!crlf && !tt_yaml_printable(code))
-            return yaml_fail(&at, "the character U+%04X is not allowed there; write it as an escape in double quotes",
+            return yaml_fail(&at, "the character U+%04X is not allowed here; write it as an escape in double quotes",
                              code);
         i += (size_t)length;
     }
@@ -125,7 +125,7 @@ static tt_status escape(struct yaml_reader *r, char **to)
 {
     static const char letters[] = "\\\"/abtnvfre ", meant[] = "\\\"/\a\b\t\n\v\f\r\033 ";
     char letter = *r->p;
-    if (at_end(r->p)) return yaml_fail(r, "a value ends in its line; \\ cannot continue it");
+    if (at_end(r->p)) return yaml_fail(r, "a value ends in its line; \\ cannot continue it in the next");
     const char *simple = strchr(letters, letter);
     r->p++;
     if (simple) {
@@ -209,7 +209,7 @@ static size_t extent(const char *p, bool flow)
     return (size_t)(q - p);
 }
 
-/* Reads the scalar at r->p into a new string, and what kind it is. */
+/* Reads the scalar at r->p into a new string, and tells its kind. */
 tt_status yaml_scalar(struct yaml_reader *r, bool flow, char **text, enum tt_yaml_kind *kind)
 {
     char *s = malloc(extent(r->p, flow) + sizeof "false");

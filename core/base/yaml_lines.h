@@ -1,4 +1,4 @@
-/* What the YAML reader reads lines by: characters, comments, indentation and scalars. */
+/* The line level of the YAML reader: characters, comments, indentation and scalars. */
 #ifndef TT_YAML_LINES_H
 #define TT_YAML_LINES_H
 
@@ -22,7 +22,7 @@ static inline void skip_spaces(struct yaml_reader *r) { r->p += strspn(r->p, " "
 static inline bool at_dash(const struct yaml_reader *r) { return r->p[0] == '-' && blank(r->p + 1); }
 
 tt_status yaml_fail(const struct yaml_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-tt_status yaml_check(const char *text, size_t n); /* that all of it is printable UTF-8 */
+tt_status yaml_check(const char *text, size_t n); /* an error unless all is printable UTF-8 */
 int yaml_excerpt(const char *p);                  /* bytes at p to quote in a message */
 
 /* Skips blank lines and comments up to the next content. */
@@ -30,10 +30,10 @@ tt_status yaml_find_content(struct yaml_reader *r);
 /* Ends a line, where only a comment may still follow, and goes to the next content. */
 tt_status yaml_end_line(struct yaml_reader *r);
 
-/* Reads the scalar at r->p into a new string, and what kind it is. `flow`: inside [ ] or { }. */
+/* Reads the scalar at r->p into a new string, and tells its kind. `flow`: inside [ ] or { }. */
 tt_status yaml_scalar(struct yaml_reader *r, bool flow, char **text, enum tt_yaml_kind *kind);
 
-/* yaml_folded.c: reads what stands below the >- at r->p, behind a key at that column, and goes to the next content. */
+/* yaml_folded.c: reads the lines below the >- at r->p, whose key is at column of_key, and goes to the next content. */
 static inline bool at_folded(const struct yaml_reader *r) { return !strncmp(r->p, ">-", 2) && blank(r->p + 2); }
 tt_status yaml_folded(struct yaml_reader *r, int of_key, char **text);
 

@@ -13,7 +13,7 @@ struct tt_part {
 
 struct tt_part tt_part_of(const struct tt_params *p, int bucket);
 
-/* Elements that this rank's device has of that array. */
+/* How many elements of that array this rank's device has. */
 int64_t tt_arena_count(const struct tt_params *p, enum tt_external x);
 
 /* `size` is the bytes of an element. `host` is the whole arena; only the parts that this rank has are copied. */

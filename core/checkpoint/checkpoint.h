@@ -1,8 +1,8 @@
 /* A checkpoint is a folder step-00000100 with
  *   model.safetensors   the weights, under the names of the parameter table
  *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
- *   updates.safetensors with --update top-k: how often and when last each group of weights was chosen, and in the last
- *                       row the number of choices and the step of the latest
+ *   updates.safetensors with --update top-k: for each group of weights, how often and when last it was chosen; in the
+ *                       last row, the number of choices and the step of the latest
  *   scales.safetensors  with --fp8-scaling delayed: the scales of 8-bit factors, and the magnitudes they come from
  *   tokenizer.json      when the data has one
  *   checkpoint.json     step, position in the data, configuration, whether the clock saved it, size and CRC-32 of each
@@ -26,7 +26,7 @@ struct tt_param {
     int64_t shape[2];      /* vectors have shape[1] == 0 */
     int64_t offset, count; /* in floats from the start of the arena */
     int layer;         /* -1: outside of the layers */
-    int group;         /* that its first rows belong to; each further group_rows rows to the next */
+    int group;         /* the group of its first group_rows rows; the next ones belong to the next group, and so on */
     int64_t group_rows;
 };
 
@@ -53,9 +53,9 @@ struct tt_params {
     struct tt_bucket *buckets;
     int bucket_count;
     int rank, ranks;
-    enum tt_dtype moments; /* in which the device has the moments: float or bf16 */
+    enum tt_dtype moments; /* how the device stores the moments: fp32 or bf16 */
     struct tt_groups groups;
-    bool sharded[TT_EXTERNAL_COUNT]; /* of these arrays a rank has only its part of each bucket, concatenated */
+    bool sharded[TT_EXTERNAL_COUNT]; /* of such an array a rank has only its part of each bucket, concatenated */
 };
 
 /* What a run needs besides the tensors to resume bit for bit. */
@@ -79,27 +79,27 @@ struct tt_checkpoint {
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
     float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
-    bool parts[3];      /* on save, of w, m and v: only this rank's parts of each bucket, one after the other */
-    struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
+    bool parts[3];      /* on save, for w, m and v: it has only this rank's part of each bucket, one after the other */
+    struct tt_update_group *updates; /* the choices of groups so far, groups.count + 1 of them; or NULL */
     float *scales; /* of 8-bit factors and their history, TT_FP8_APART + TT_FP8_HISTORY times scale_count; or NULL */
     int64_t scale_count;
-    bool timed; /* on save: by the clock, so it is kept only until the next */
+    bool timed; /* on save: it is saved by the clock, so it is kept only until the next one */
     bool scales_found; /* on load: the checkpoint has them */
-    struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
-                           sharded arrays */
+    struct tt_job *job; /* on save: the ranks that save together, each its parts of sharded arrays; NULL: this process
+                           alone */
 };
 
-/* Called by all ranks of the job; all get the same status. The bytes do not depend on the number of ranks.
- * Saves as <dir>/step-<step>, then removes leftovers of crashes and all but the `keep` newest complete checkpoints
+/* Saves as <dir>/step-<step>, then removes leftovers of crashes and all but the `keep` newest complete checkpoints
  * (keep <= 0: keeps all). If a removal fails, the next save tries again. On error, existing checkpoints stay as they
- * were. A checkpoint of the same step is replaced only when the new one is complete. */
+ * were. A checkpoint of the same step is replaced only when the new one is complete. Called by all ranks of the job;
+ * all get the same status. The bytes do not depend on the number of ranks. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
 
 /* Removes the checkpoint of that step, if there is one. A crash leaves all of it or nothing. */
 void tt_checkpoint_remove(const char *dir, int64_t step);
 
-/* For a run that goes on from `step`: whether that checkpoint was saved by the clock. Removes older ones that were,
- * which a kill between saving one and removing the one before may have left. */
+/* For a run that resumes from `step`: whether that checkpoint was saved by the clock. Also removes older ones that
+ * were: one is left if the process is killed after saving a checkpoint and before removing the one before it. */
 bool tt_checkpoint_continue_timed(const char *dir, int64_t step);
 
 /* Finds the newest (by step) undamaged checkpoint in dir. *path is malloc'd, or NULL when there is none. TT_DAMAGED
@@ -117,11 +117,11 @@ tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, cha
 /* The folder in which the run was started, malloc'd; NULL when unknown. */
 tt_status tt_checkpoint_folder(const char *path, char **folder);
 
-/* Fills w (and m, v if not NULL) for c->params, and progress and config; of a sharded array it reads and writes only
- * this rank's parts, where the whole arena has them. Checks names, shapes, sizes and, on rank 0, checksums before it
- * writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not read. Without
- * updates.safetensors, `updates` becomes that of groups which were all chosen in every update; without
- * scales.safetensors, `scales` is left alone. */
+/* Fills w (and m, v if not NULL) for c->params, and progress and config. For a sharded array it fills only this rank's
+ * parts, at their places in the whole arena. Checks names, shapes, sizes and, on rank 0, checksums before it writes to
+ * the arenas; the padding between tensors becomes 0. If m and v are NULL, it does not read state.safetensors. If there
+ * is no updates.safetensors, `updates` says that all groups were chosen in every update. If there is no
+ * scales.safetensors, it leaves `scales` alone. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

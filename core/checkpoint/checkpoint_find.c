@@ -53,8 +53,8 @@ static tt_status disappeared(const struct search *s)
                    s->dir, (long long)s->gone);
 }
 
-/* Skips only what is certainly damaged. To skip an undamaged one that cannot be read right now would lose the steps
- * since the one before it. */
+/* Skips a checkpoint only if it is certainly damaged. Skipping an undamaged one that cannot be read right now would
+ * lose the steps since the one before it. */
 static tt_status pass_over(struct search *s, const char *path, int64_t step, tt_status why, bool *again)
 {
     *again = is_gone(path);
@@ -110,8 +110,8 @@ tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, voi
     if (s.gone >= 0) return disappeared(&s);
     if (!s.skipped) return TT_OK;
     return tt_fail(TT_DAMAGED,
-                   "every checkpoint in %s is damaged; restore one, or start a new run with another --out; where the "
-                   "weights of one are whole, name it, as %s/step-00000100, to generate, evaluate or export",
+                   "every checkpoint in %s is damaged; restore one, or start a new run with another --out; to "
+                   "generate, evaluate or export with one whose weights are intact, name it, such as %s/step-00000100",
                    dir, dir);
 }
 

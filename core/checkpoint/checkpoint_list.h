@@ -23,7 +23,8 @@ struct tt_checkpoint_list {
 /* <dir>/step-<step> with the suffix of its kind, malloc'd; NULL when there is no memory. */
 char *tt_checkpoint_path(const char *dir, int64_t step, enum tt_checkpoint_kind kind);
 
-/* Newest first; of one step the complete one first. Empty when dir does not exist. */
+/* Lists the checkpoint folders in dir: the newest first, and for one step the complete one first. Empty if dir does not
+ * exist. */
 tt_status tt_checkpoint_list(const char *dir, struct tt_checkpoint_list *l);
 
 #endif

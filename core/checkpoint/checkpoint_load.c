@@ -73,7 +73,7 @@ static tt_status check_tensors(const char *path, const struct tt_safetensors *s,
     return tt_safetensors_count(s) == n * params->n ? TT_OK : name_the_extra(path, s, params, prefixes, n);
 }
 
-/* One piece of the arena. The padding between tensors becomes 0, as in a new arena. All tensors are F32. */
+/* Fills one piece of the arena. The padding between tensors becomes 0, as in a new arena. All tensors are F32. */
 static tt_status fill_piece(const struct tt_safetensors *s, const struct tt_params *params, const char *prefix,
                             int64_t begin, int64_t count, float *arena)
 {
@@ -94,7 +94,7 @@ static tt_status fill_piece(const struct tt_safetensors *s, const struct tt_para
     return TT_OK;
 }
 
-/* Of a sharded array, only what this rank has. */
+/* Fills an array of the arena; if it is sharded, only this rank's parts of it. */
 static tt_status fill(const struct tt_safetensors *s, const struct tt_params *params, enum tt_external x,
                       const char *prefix, float *arena)
 {
@@ -106,7 +106,7 @@ static tt_status fill(const struct tt_safetensors *s, const struct tt_params *pa
     return TT_OK;
 }
 
-/* Of several ranks, only the first reads all of a file for its checksum. */
+/* If there are several ranks, only rank 0 reads the whole file for its checksum. */
 static tt_status check_file(const char *path, const struct tt_manifest *m, const struct tt_manifest_file *f, int rank)
 {
     tt_status st = rank ? tt_manifest_check_sizes(path, m) : tt_manifest_check_file(path, f);

@@ -39,7 +39,8 @@ struct tt_gguf {
     size_t n, tensor_room;
 };
 
-/* Types of tensors, by number: so many numbers in so many bytes. NULL: no such type, or no more. */
+/* The types of tensors by their number in the files: `block` elements take `bytes` bytes. NULL: no such type, or one
+ * that no longer exists. */
 static const struct {
     const char *name;
     int block, bytes;
@@ -84,7 +85,7 @@ static tt_status need(struct tt_gguf *g, uint64_t n)
     if (n > g->file_size - g->at) return damaged(g, "it ends too early");
     uint64_t end = g->at + n;
     if (end <= g->loaded) return TT_OK;
-    if (end > MAX_HEAD) return damaged(g, "what comes before its data claims to be larger than 512 MiB");
+    if (end > MAX_HEAD) return damaged(g, "its header claims to be larger than 512 MiB");
     uint64_t wanted = 2 * g->loaded > FIRST_READ ? 2 * g->loaded : FIRST_READ;
     if (wanted < end) wanted = end;
     if (wanted > g->file_size) wanted = g->file_size;

@@ -44,15 +44,15 @@ const struct tt_tensor *tt_gguf_find(const struct tt_gguf *g, const char *name);
 /* Reads t->count values of type F32, F16, BF16 or Q8_0 as floats; another type is an error. */
 tt_status tt_gguf_read(const struct tt_gguf *g, const struct tt_tensor *t, float *out);
 
-/* Values by key. False when there is none of this kind: a number is any that fits, an int any of an integer type from
- * min to max. */
+/* Read a value by its key; false if there is none of this kind. tt_gguf_int takes any integer type, if the value is
+ * from min to max. tt_gguf_number takes any integer or float that is finite. */
 bool tt_gguf_has(const struct tt_gguf *g, const char *key);
 bool tt_gguf_int(const struct tt_gguf *g, const char *key, int64_t min, int64_t max, int64_t *out);
 bool tt_gguf_number(const struct tt_gguf *g, const char *key, double *out);
 bool tt_gguf_bool(const struct tt_gguf *g, const char *key, bool *out);
 /* The first size - 1 bytes, with '?' for control characters and the byte 0. */
 bool tt_gguf_string(const struct tt_gguf *g, const char *key, char *out, size_t size);
-/* All of it, as it is: not 0-terminated; valid until close. */
+/* The whole string as it is in the file: not 0-terminated; valid until close. */
 bool tt_gguf_text(const struct tt_gguf *g, const char *key, const char **s, size_t *n);
 
 /* An array of strings or of numbers, element by element. */
@@ -77,7 +77,7 @@ void tt_gguf_put_u32(struct tt_gguf_writer *w, const char *key, uint32_t value);
 void tt_gguf_put_f32(struct tt_gguf_writer *w, const char *key, float value);
 void tt_gguf_put_bool(struct tt_gguf_writer *w, const char *key, bool value);
 void tt_gguf_put_string(struct tt_gguf_writer *w, const char *key, const char *value);
-/* Then n elements of that type, by the functions below. */
+/* Begins an array. Add n elements of that type with the functions below. */
 void tt_gguf_begin_array(struct tt_gguf_writer *w, const char *key, enum tt_gguf_type type, uint64_t n);
 void tt_gguf_add_string(struct tt_gguf_writer *w, const char *s, size_t n);
 void tt_gguf_add_i32(struct tt_gguf_writer *w, int32_t value);
@@ -87,7 +87,7 @@ void tt_gguf_writer_free(struct tt_gguf_writer *w);
 tt_status tt_gguf_write(const char *path, const struct tt_gguf_writer *w, const struct tt_tensor_source *tensors,
                         int n);
 
-/* The number of a type of tensors in the files; -1: none. */
+/* The number that stands for a type of tensors in the files, by the type's name; -1: unknown name. */
 int tt_gguf_tensor_type(const char *name);
 
 #endif

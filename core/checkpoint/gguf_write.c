@@ -7,7 +7,7 @@
 #include "core/base/staged.h"
 #include "core/checkpoint/gguf.h"
 
-enum { ALIGNMENT = 32 }; /* what readers take for granted, so it need not be written */
+enum { ALIGNMENT = 32 }; /* the default of the format, so it need not be written */
 
 /* ---- values ---- */
 

@@ -155,7 +155,7 @@ static tt_status get_manifest(const struct tt_json *j, struct tt_manifest *m)
     const char *config = tt_json_string(j, "config", NULL);
     if (!config) return damaged("it has no configuration");
     const char *folder = tt_json_string(j, "folder", NULL);
-    const struct tt_json *timed = tt_json_get(j, "timed"); /* absent where it was not, and in older checkpoints */
+    const struct tt_json *timed = tt_json_get(j, "timed"); /* absent if false, and in older checkpoints */
     m->timed = timed && timed->type == TT_JSON_BOOL && timed->boolean;
     m->config = strdup(config);
     m->folder = folder ? strdup(folder) : NULL;

@@ -17,7 +17,7 @@ struct tt_manifest {
     struct tt_progress progress;
     char *config; /* malloc'd by read */
     char *folder; /* relative paths in config start there; NULL: unknown. malloc'd by read */
-    bool timed;   /* saved by the clock: replaced by the next checkpoint, also that of a run which goes on from it */
+    bool timed;   /* saved by the clock: the next checkpoint replaces it, also that of a run which resumes from it */
     struct tt_manifest_file files[8];
     int n;
 };

@@ -5,8 +5,8 @@
 
 #include "core/base/half.h"
 
-/* The halves come to the end of the floats' own memory, and are widened from the front on: none is overwritten before
- * it is read. */
+/* The halves are read into the end of the floats' own memory and widened from the front, so none is overwritten before
+ * it is used. */
 tt_status tt_moments_read(struct tt_engine *e, const struct tt_params *p, enum tt_external x, float *out)
 {
     int64_t n = tt_arena_count(p, x);

@@ -5,10 +5,10 @@
 
 #include "core/checkpoint/arena.h"
 
-/* What this rank has of them, tt_arena_count floats. */
+/* Reads this rank's moments: tt_arena_count floats. */
 tt_status tt_moments_read(struct tt_engine *e, const struct tt_params *p, enum tt_external x, float *out);
 
-/* From the whole arena on the host; rounded to the nearest where the device has bf16. */
+/* Writes this rank's moments from the whole arena on the host; rounds to nearest if the device stores bf16. */
 tt_status tt_moments_write(struct tt_engine *e, const struct tt_params *p, enum tt_external x, const float *host);
 
 #endif

@@ -22,8 +22,8 @@ tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, stru
     return TT_OK;
 }
 
-/* One array for a checkpoint: the device's own where the host can read it in place, else a copy. Of a sharded one it
- * is this rank's parts. */
+/* One array for a checkpoint: the device's own if the host can read it in place, else a copy. If the array is sharded,
+ * it has this rank's parts. */
 struct taken {
     float *host;
     bool copied, parts;
@@ -78,7 +78,7 @@ static tt_status read_scales(struct tt_engine *e, struct tt_checkpoint *c)
 tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoint *c, int64_t keep)
 {
     struct tt_device_info info;
-    TT_TRY(tt_engine_settle(e)); /* where the host reads in place, nothing else would */
+    TT_TRY(tt_engine_settle(e)); /* a download does so by itself, but reading in place does not */
     TT_TRY(e->backend->ops->info(e->backend->self, &info));
     const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
     struct taken got[3] = {0};

@@ -9,7 +9,7 @@
 
 static const char file_name[] = "scales.safetensors", tensor_name[] = "scales";
 
-/* The scales of the next step, as they lie in memory, then a row for each step of the history. */
+/* The rows of the tensor: the scales of the next step as they lie in memory, then one row per step of the history. */
 enum { ROWS = TT_FP8_APART + TT_FP8_HISTORY };
 
 tt_status tt_scales_write(const char *folder, const struct tt_checkpoint *c, struct tt_manifest *m)

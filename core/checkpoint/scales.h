@@ -6,7 +6,8 @@
 #include "core/checkpoint/manifest.h"
 
 tt_status tt_scales_write(const char *folder, const struct tt_checkpoint *c, struct tt_manifest *m);
-/* Fills c->scales and sets scales_found; not if the checkpoint has none of so many tensors. */
+/* Fills c->scales and sets scales_found, if the checkpoint has scales of c->scale_count tensors. Else it leaves
+ * c->scales alone, and scales_found becomes false. */
 tt_status tt_scales_read(const char *folder, const struct tt_manifest *m, struct tt_checkpoint *c);
 
 #endif

@@ -14,7 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/half.h"
 
-enum { PIECE = 1 << 20 }; /* bytes read or written at a time; a multiple of the sizes below, but that of Q8_0 */
+enum { PIECE = 1 << 20 }; /* bytes read or written at a time; a multiple of the sizes below, except that of Q8_0 */
 
 void tt_tensor_shape_text(int rank, const int64_t *shape, char *out, int size)
 {
@@ -103,8 +103,8 @@ static void narrow_bf16(const float *x, void *out, uint64_t n) { tt_narrow(x, ou
 
 static void narrow_f16(const float *x, void *out, uint64_t n) { tt_narrow(x, out, (int64_t)n, TT_F16); }
 
-/* The number of largest size becomes 127 of the scale, or -127. The numbers are divided by the scale before it is
- * rounded to fp16, as ggml does. */
+/* The number of largest magnitude becomes 127 or -127. The numbers are divided by the scale before it is rounded to
+ * fp16, as ggml does. */
 static void narrow_q8(const float *x, void *out, uint64_t n)
 {
     unsigned char *block = out;
@@ -121,7 +121,7 @@ static void narrow_q8(const float *x, void *out, uint64_t n)
 
 static const struct form {
     const char *type;
-    uint64_t block, bytes;                                   /* so many numbers in so many bytes */
+    uint64_t block, bytes;                                   /* `block` numbers take `bytes` bytes */
     void (*widen)(const void *from, float *out, uint64_t n); /* NULL: the bytes as they are */
     void (*narrow)(const float *x, void *out, uint64_t n);
 } forms[] = {

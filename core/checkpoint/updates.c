@@ -8,7 +8,7 @@
 
 static const char file_name[] = "updates.safetensors", tensor_name[] = "updates";
 
-/* Rows of two: the groups, then the choice itself. */
+/* Rows of two numbers: one for each group, then one for the choices. */
 static int64_t rows_of(const struct tt_checkpoint *c) { return (int64_t)c->params->groups.count + 1; }
 
 static int32_t narrow(int64_t x) { return x < INT32_MAX ? (int32_t)x : INT32_MAX; }

@@ -25,7 +25,7 @@ tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float 
     TT_TRY(new_halves(p->total, &halves));
     tt_status st = tt_arena_download(e, p, TT_X_WEIGHTS, sizeof *halves, halves);
     if (!st) st = tt_arena_download(e, p, TT_X_LOW, sizeof *halves, halves + p->total);
-    bool parts = p->sharded[TT_X_LOW]; /* of the others this rank has no low halves */
+    bool parts = p->sharded[TT_X_LOW]; /* this rank has no low halves of the other parts */
     if (!st && !parts) tt_join_halves(halves, halves + p->total, out, p->total);
     for (int i = 0; !st && parts && i < p->bucket_count; i++) {
         int64_t at = tt_part_of(p, i).begin;
@@ -35,7 +35,7 @@ tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float 
     return st;
 }
 
-/* n weights as they are on the device; `low` only where it has the low halves too. */
+/* Converts n weights to the form that the device has. `low` is NULL unless it has the low halves too. */
 static void to_halves(const float *weights, uint16_t *halves, uint16_t *low, int64_t n, enum tt_dtype type)
 {
     if (low)
@@ -51,7 +51,7 @@ tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum 
     if (e->bytes[TT_X_MASTER]) TT_TRY(tt_arena_upload(e, p, TT_X_MASTER, sizeof *weights, weights));
     TT_TRY(new_halves(p->total, &halves));
     uint16_t *low = e->bytes[TT_X_LOW] ? halves + p->total : NULL;
-    bool parts = p->sharded[TT_X_WEIGHTS]; /* memory that is not touched is not taken */
+    bool parts = p->sharded[TT_X_WEIGHTS]; /* fills only this rank's: memory that is not touched is not taken */
     if (!parts) to_halves(weights, halves, low, p->total, type);
     for (int i = 0; parts && i < p->bucket_count; i++) {
         int64_t at = tt_part_of(p, i).begin;

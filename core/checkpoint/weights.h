@@ -11,8 +11,8 @@
 /* The fp32 array itself if the host can use it in place, else NULL. */
 float *tt_weights_in_place(const struct tt_engine *e, const struct tt_params *p, bool shares_memory);
 
-/* Copy the whole arena; of a sharded one, only this rank's parts. Both wait for the copy. Reading needs the fp32 bits:
- * it does not work for an evaluation that has only 16-bit weights. */
+/* Copy the whole arena or, if it is sharded, only this rank's parts of it. Both wait for the copy. Reading needs the
+ * fp32 bits: it does not work for an evaluation that has only 16-bit weights. */
 tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float *out);
 tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum tt_dtype type, const float *weights);
 

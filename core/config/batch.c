@@ -8,11 +8,12 @@ static bool is_of_checkpoint(struct tt_options *o, const char *name)
 
 static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
 {
-    return tt_fail(TT_USAGE, "a step of %lld sequences (--global-batch; a run that goes on keeps its own) is no "
-                   "multiple of %s = %lld; give another --global-batch", (long long)global, of, (long long)unit);
+    return tt_fail(TT_USAGE, "the --global-batch of %lld (a resumed run keeps its own) is no multiple of %s = "
+                   "%lld; give another --global-batch", (long long)global, of, (long long)unit);
 }
 
-/* A run that resumes with another number of ranks keeps its global batch: the largest batch size up to the old one. */
+/* A run that resumes with another number of ranks keeps its global batch. `each` is the share of a rank: it is divided
+ * into the largest batches that are not larger than the old ones. */
 static void divide_anew(struct tt_config *c, int64_t each)
 {
     int64_t most = c->batch_size;

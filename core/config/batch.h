@@ -4,8 +4,8 @@
 
 #include "core/config/options.h"
 
-/* Makes batch-size, grad-accum and global-batch agree with each other and with the number of ranks. To be called when
- * the options of a checkpoint are in o. */
+/* Makes batch-size, grad-accum and global-batch agree with each other and with the number of ranks. Call it after the
+ * options of a checkpoint were applied to `o`. */
 tt_status tt_batch_fit(struct tt_options *o);
 
 #endif

@@ -219,7 +219,7 @@ int64_t tt_config_chosen(const struct tt_config *c, int64_t groups)
     return chosen < 1 ? 1 : chosen;
 }
 
-/* Which option that only top-k reads is not as it was; NULL: none. */
+/* An option that only top-k reads and that differs from its default; NULL: none. */
 static const char *idle_update_option(const struct tt_config *c)
 {
     if (c->update_share[0]) return "update-share";
@@ -301,8 +301,8 @@ static tt_status check_rope(const struct tt_config *c)
     struct tt_rope_scaling s;
     TT_TRY(tt_context(tt_rope_scaling_read(c->rope_scaling, &s), "rope-scaling"));
     if (s.type == TT_ROPE_YARN && c->rope_theta <= 1)
-        return tt_fail(TT_USAGE, "rope-scaling yarn parts slow angles from fast ones, but with rope-theta 1 all are "
-                                 "alike; make it larger");
+        return tt_fail(TT_USAGE, "rope-scaling yarn treats slow and fast angles differently, but with rope-theta 1 "
+                                 "all are alike; make rope-theta larger");
     return TT_OK;
 }
 
@@ -368,16 +368,16 @@ static tt_status check_precision(const struct tt_config *c)
                    tt_precision_names[c->precision]);
 }
 
-/* The kernels take them as fp32, where what is near a limit may be the limit itself. */
+/* The kernels take these values as fp32, in which a value close to a limit may become the limit itself. */
 static tt_status check_rounded(const struct tt_config *c)
 {
     if ((float)c->beta1 >= 1 || (float)c->beta2 >= 1)
-        return tt_fail(TT_USAGE, "--%s %.12g is 1 in fp32; the largest below is 0.99999994",
+        return tt_fail(TT_USAGE, "--%s %.12g rounds to 1 in fp32; use 0.99999994 or less",
                        (float)c->beta1 >= 1 ? "beta1" : "beta2", (float)c->beta1 >= 1 ? c->beta1 : c->beta2);
     if (!((float)c->adam_eps > 0))
-        return tt_fail(TT_USAGE, "--adam-eps %g is 0 in fp32; use 1e-38 or more", c->adam_eps);
+        return tt_fail(TT_USAGE, "--adam-eps %g rounds to 0 in fp32; use 1e-38 or more", c->adam_eps);
     if (c->clip_norm > 0 && !((float)c->clip_norm > 0))
-        return tt_fail(TT_USAGE, "--clip-norm %g is 0 in fp32, which means no clipping; use 1e-38 or more",
+        return tt_fail(TT_USAGE, "--clip-norm %g rounds to 0 in fp32, which means no clipping; use 1e-38 or more",
                        c->clip_norm);
     return TT_OK;
 }
@@ -402,8 +402,8 @@ static tt_status check_flash_tile(const struct tt_config *c)
     bool fuse[TT_FUSION_COUNT];
     if (!c->flash_tile[0]) return TT_OK;
     if (strcmp(tt_backend_name(), "cpu"))
-        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; the tiles of a GPU's flash attention are compiled in, "
-                                 "and --kernels native or portable chooses between its sets of them");
+        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; a GPU's tiles are compiled in, so leave it out "
+                                 "(--kernels native or portable chooses between two sets of them)");
     TT_TRY(tt_config_fusions(c, fuse));
     if (fuse[TT_FUSE_ATTENTION]) return TT_OK;
     return tt_fail(TT_USAGE,

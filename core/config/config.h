@@ -13,8 +13,8 @@ enum { TT_ENDS_MOST = 15, TT_ENDS_SIZE = 128 }; /* tokens of --end-tokens, and b
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
-/* By a tensor's magnitude of now, or of the steps before, or by that of each of its rows. */
 enum tt_moments { TT_MOMENTS_FP32, TT_MOMENTS_BF16 };
+/* What an 8-bit tensor is scaled by: its largest magnitude now, that of the latest steps, or that of each row. */
 enum tt_fp8_scaling { TT_SCALING_TENSOR, TT_SCALING_DELAYED, TT_SCALING_ROW };
 enum tt_fp8 { TT_FP8_LINEAR, TT_FP8_ALL }; /* products with 8-bit factors: those of the blocks, or the head too */
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
@@ -43,7 +43,7 @@ enum tt_sharding {
     X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")                                   \
     X(OVERLAP, "overlap", "in a graph, small weight gradients on a side stream")                                       \
     X(LATE, "late-update", "in a graph, AdamW beside the forward pass of the next step")                               \
-    X(ATTENTION, "attention", "flash attention: no S x S in memory")                                                   \
+    X(ATTENTION, "attention", "flash attention: no S x S matrix of scores in memory")                                  \
     X(HEAD, "head", "head and loss in chunks: logits never exist whole")
 
 enum tt_fusion {
@@ -94,7 +94,7 @@ struct tt_config {
 
     /* training */
     int64_t num_steps, grad_accum, seed;
-    int64_t epochs; /* what num_steps comes from; 0: from itself */
+    int64_t epochs; /* num_steps is computed from them; 0: it is not */
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
     int64_t warmup_steps;
     enum tt_decay lr_schedule;
@@ -120,7 +120,7 @@ struct tt_config {
     enum tt_documents documents; /* whether attention goes across documents */
     int64_t end_token;           /* the last token of every document; -1 = what the data say */
     char end_tokens[TT_ENDS_SIZE]; /* further ones that end a text of the model: "7,9" (tt_ends_read) */
-    int64_t begin_token;           /* begins a text of the model, where no tokenizer says so; -1 = none is known */
+    int64_t begin_token;           /* begins a text of the model, if no tokenizer names one; -1 = none is known */
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
@@ -128,9 +128,9 @@ struct tt_config {
     char tensorboard[1024];
     char init_from[1024];
     int64_t log_interval, save_interval, save_epochs, keep;
-    double save_minutes; /* where there is neither save_interval nor save_epochs */
+    double save_minutes; /* if both save_interval and save_epochs are 0 */
     bool quiet, json;
-    bool paints; /* a line on the terminal that says how far reading text is; the library has none */
+    bool paints; /* show on the terminal how far reading text is; the library does not */
 
     const struct tt_hooks *hooks; /* callbacks of an extension (the exercises); or NULL */
     _Alignas(8) char guest[1088]; /* options of that extension, which defines their layout */
@@ -142,7 +142,7 @@ extern const char *const tt_precision_names[];
 extern const char *const tt_fp8_names[];
 extern const char *const tt_fp8_scaling_names[];
 extern const char *const tt_moments_names[];
-/* Another precision than was asked for, without what belongs to fp8 alone. */
+/* Sets the precision. One other than fp8 also resets the options that only fp8 has. */
 void tt_config_compute_in(struct tt_config *c, enum tt_precision precision);
 const char *tt_fp8_words(const struct tt_config *c); /* --fp8 and --fp8-scaling for reports: "all", "linear delayed" */
 extern const char *const tt_recompute_names[];
@@ -173,14 +173,15 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 
-/* How many of that many groups a step with --update top-k changes: at least one. */
+/* How many of `groups` groups a step with --update top-k changes; at least one. An --update-count is returned as it
+ * is, even if it is larger than `groups`. */
 int64_t tt_config_chosen(const struct tt_config *c, int64_t groups);
 /* --update and what goes with it, for reports: "all", "top-k share 0.1", "top-k count 64 level rows every 20". */
 enum { TT_UPDATE_WORDS = 128 };
 void tt_update_words(const struct tt_config *c, char out[TT_UPDATE_WORDS]);
 tt_status tt_update_share_check(const char *text); /* "" or a number in (0, 1] */
 
-/* Numbers in a head. */
+/* The width of an attention head. */
 static inline int64_t tt_head_dim(const struct tt_config *c)
 {
     return c->head_dim > 0 ? c->head_dim : c->hidden_dim / c->num_heads;
@@ -192,8 +193,8 @@ static inline int64_t tt_step_rows(const struct tt_config *c)
     return c->batch_size * c->grad_accum * (c->ranks > 1 ? c->ranks : 1);
 }
 
-/* Batches in a validation of all ranks. Where the sequences in a step are given, a batch of --val-batches stands for
- * those, so that validation sees the same with any number of ranks. */
+/* Batches of batch_size in a validation, of all ranks together. With a global batch, --val-batches counts global
+ * batches, so that validation sees the same sequences with any number of ranks. */
 static inline int64_t tt_validation_batches(const struct tt_config *c)
 {
     int64_t asked = c->val_batches > 0 ? c->val_batches : 1;
@@ -210,14 +211,14 @@ tt_status tt_config_check(const struct tt_config *c);
 /* The same, but does not check whether this build can run it: for predictions. */
 tt_status tt_config_check_shape(const struct tt_config *c);
 
-/* With --documents separate: the token that ends documents is known, and in the vocabulary. Before the data are open it
- * need not be. */
+/* Checks, with --documents separate, that the token that ends a document is known and in the vocabulary. Call it when
+ * the data are open, since they may name the token. */
 tt_status tt_check_end_token(const struct tt_config *c);
 
 /* The tokens of a list like "7,9", at most TT_ENDS_MOST. */
 tt_status tt_ends_read(const char *text, int64_t tokens[TT_ENDS_MOST], int *count);
 tt_status tt_ends_check(const char *text);
-/* Adds a token that ends a text of the model: end_token, if there is none yet, else to end_tokens. */
+/* Adds a token that ends a text of the model: as end_token if there is none yet, else to end_tokens. */
 void tt_ends_add(struct tt_config *c, int64_t token);
 
 /* Takes the next item of a list in a text field. *at starts as the text and advances; false at the end. A separator at

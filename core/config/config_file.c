@@ -1,4 +1,4 @@
-/* Configuration files: keys alone or in groups, by their own names or by those of other programs. */
+/* Configuration files: keys at the top level or in groups, under tt's names or under those of other programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,10 @@ struct reading {
     enum tt_source source;
     int seen[TT_OPTION_LIMIT]; /* the line of each row's key */
     struct tt_text unknown;    /* keys that are no options, for one message */
-    int count;                 /* of them */
+    int count;                 /* of these keys */
 };
 
-/* Dashes, which one may write as underscores. */
+/* The key with dashes, for which a file may have underscores. False if it is too long for an option. */
 static bool with_dashes(const char *key, char name[64])
 {
     size_t n = strlen(key);
@@ -52,10 +52,10 @@ static void say_instead(const struct tt_options *o, const char *key, struct tt_t
     }
 }
 
-/* ---- what other programs can choose, and tt does one way only ---- */
+/* ---- settings of other programs for which tt has one fixed value ---- */
 
 static const struct settled {
-    const char *name, *values, *why; /* the values that are what tt does */
+    const char *name, *values, *why; /* values: those that match what tt does */
 } settled[] = {
     {"dropout", "0", "there is no dropout"},
     {"attention-dropout", "0", "there is no dropout"},
@@ -84,7 +84,7 @@ static const struct settled {
     {"persistent-workers", "true", "one thread loads for the whole run"},
 };
 
-/* By the key, or by its group where the key is only its type: optimizer: {type: adamw}. */
+/* Looks up the key, or its group if the key is only "type" or "name": optimizer: {type: adamw}. */
 static const struct settled *find_settled(const char *group, const char *key)
 {
     char name[64];
@@ -123,7 +123,7 @@ static void note_unknown(struct reading *r, const char *group, const struct tt_y
         say_instead(r->o, y->key, &r->unknown);
 }
 
-/* "fp8: true": the option chooses how, and another one turns it on. */
+/* "fp8: true": the option only chooses a variant; another option, precision, turns it on. */
 static tt_status turned_on_elsewhere(const struct tt_option *row)
 {
     struct tt_text choices = {0};
@@ -141,8 +141,8 @@ static bool is_precision(const char *name)
     return false;
 }
 
-/* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
- * readers of the file see the same, unless it means a number. */
+/* Whether the kind that YAML sees in the scalar fits the option. A text that looks like a number must be quoted, so
+ * that other readers of the file see a text too, unless the option is numeric. */
 static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
 {
     bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
@@ -159,7 +159,8 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
 
 static bool is_type(const struct tt_yaml *y) { return !strcmp(y->key, "type") || !strcmp(y->key, "rope_type"); }
 
-/* Numbers of a scaling beside the type default say nothing, as in transformers; another key may mean something. */
+/* With the type default, the numbers of a scaling are ignored, as in transformers. Any other key is an error, since it
+ * may mean something. */
 static tt_status join_default(const struct tt_yaml *map, struct tt_text *out)
 {
     for (const struct tt_yaml *y = map->first; y; y = y->next)
@@ -169,7 +170,8 @@ static tt_status join_default(const struct tt_yaml *map, struct tt_text *out)
     return TT_OK;
 }
 
-/* {type: linear, factor: 4} is linear,factor=4. The type may come by both names, as in config.json of transformers. */
+/* {type: linear, factor: 4} becomes linear,factor=4. The type may be there under both names, type and rope_type, as in
+ * config.json of transformers. */
 static tt_status join_map(const struct tt_yaml *map, struct tt_text *out)
 {
     const char *type = NULL;
@@ -221,11 +223,11 @@ static tt_status check_preset(const struct tt_options *o, const char *text)
 
 /* ---- devices by the names of PyTorch ---- */
 
-/* "cuda:1" is the second GPU of a build for CUDA, and of one for HIP, where PyTorch calls it so too. */
+/* "cuda:1" is the second GPU in a build for CUDA, and also in one for HIP, for which PyTorch uses the same name. */
 static tt_status device_number(const char *text, struct tt_text *out)
 {
     static const struct {
-        const char *name, *backends, *build; /* those that compute there, and the one to build for it */
+        const char *name, *backends, *build; /* backends that compute there; the one to build for it */
     } kinds[] = {{"cpu", "cpu", "cpu"}, {"cuda", "cuda hip", "cuda"}, {"gpu", "cuda hip", "cuda"},
                  {"hip", "hip", "hip"}, {"rocm", "hip", "hip"},       {"mps", "", NULL},
                  {"xpu", "", NULL},     {"tpu", "", NULL}};
@@ -265,7 +267,7 @@ static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, 
     return st;
 }
 
-/* The option a key names: by itself, or with its group before it (data: path: is data-path). */
+/* The option that a key names, by itself or with its group before it (data: path: is data-path). */
 static const struct tt_option *row_of_key(const struct tt_options *o, const char *group, const char *key)
 {
     char name[64], before[64], both[128];

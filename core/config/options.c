@@ -77,7 +77,7 @@ static bool has_name(const char *const *names, const char *name)
 static const char *const *also(const struct tt_option *row) { return row->also; }
 static const char *const *instead(const struct tt_option *row) { return row->instead; }
 
-/* Of the rows that have this name in the list, the command's, or else train's, or else the first. */
+/* The option that has this name in its list: its row for the command, or else for train, or else the first. */
 static const struct tt_option *find_listed(const struct tt_schema *s, int command, const char *name,
                                            const char *const *(*list)(const struct tt_option *))
 {
@@ -104,7 +104,7 @@ const struct tt_option *tt_schema_find_instead(const struct tt_schema *s, int co
 enum { NAMES = 4 * TT_OPTION_LIMIT };
 
 struct names {
-    const char *name[NAMES], *option[NAMES]; /* and the option that goes by it */
+    const char *name[NAMES], *option[NAMES]; /* a name, and the option that has it */
     int n;
 };
 
@@ -146,7 +146,7 @@ const char *tt_schema_nearest(const struct tt_schema *s, int command, const char
 
 /* ---- values that are decided later ---- */
 
-/* What the options say that decides it. */
+/* The options that make others be decided later. */
 struct decided {
     const char *resume, *data;
     bool epochs;
@@ -167,7 +167,7 @@ static bool left_open(const struct tt_schema *s, int command, struct decided by,
     bool by_epochs = by.epochs && strcmp(row->name, "num-steps") == 0;
     bool by_run = continues && strcmp(resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
-    if (by_epochs) *whose = "what the epochs come to";
+    if (by_epochs) *whose = "computed from --epochs";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";

@@ -32,14 +32,14 @@ struct tt_option {
     const char *metavar;              /* NULL = show the choices */
     const char *help;                 /* one line */
     const char *const *choices;       /* allowed values, or items of a list; NULL at the end */
-    tt_status (*check)(const char *); /* further conditions on a text; with choices of a list, it alone decides */
+    tt_status (*check)(const char *); /* further checks of a text; for a list it replaces the check against choices */
     char list;                        /* separator, when a text is a list: ',' or '\n' */
-    bool blanks;                      /* an empty item of the list is one, too */
+    bool blanks;                      /* the list may have empty items */
     bool inverted;                    /* the field stores the opposite of the option */
     bool required;                    /* the text must not be empty */
-    const char *const *also;          /* what other programs call it: keys that a file may have instead */
-    const char *const *instead;       /* what other programs have for what this option does in another way */
-    const char *same;                 /* values of other programs, and what they are here: "auto=0 float16=fp16" */
+    const char *const *also;          /* names of other programs for it: keys that a file may have instead */
+    const char *const *instead;       /* options of other programs for the same purpose, which work differently */
+    const char *same;                 /* values of other programs and ours for them: "auto=0 float16=fp16" */
     bool here;                        /* belongs to this machine and call: not taken over from a checkpoint */
     bool flag_only;                   /* makes no sense in a file */
     bool numeric;                     /* a text that is a number, or empty */
@@ -90,6 +90,7 @@ struct tt_schema {
 
 enum { TT_OPTION_LIMIT = 224, TT_OWN_BYTES = 40 << 10 };
 
+/* The number of rows in all groups, and the i-th of them. */
 int tt_schema_count(const struct tt_schema *s);
 const struct tt_option *tt_schema_row(const struct tt_schema *s, int i);
 /* The rows of a command, or of all with TT_ANY_COMMAND, in the order they are shown: by section. Returns how many. */
@@ -100,12 +101,12 @@ int tt_schema_shown(const struct tt_schema *s, int command, const struct tt_opti
 const struct tt_option *tt_schema_find(const struct tt_schema *s, int command, const char *name);
 /* That row, else that of train, else the first of that name; NULL when no command has it. */
 const struct tt_option *tt_schema_find_any(const struct tt_schema *s, int command, const char *name);
-/* The same, or one that other programs know by this name. */
+/* The same, or else the option that other programs call by this name (`also`). */
 const struct tt_option *tt_schema_find_known(const struct tt_schema *s, int command, const char *name);
-/* The option that does what other programs have this name for, in another way; NULL: none. */
+/* The option with the same purpose as another program's option of this name (`instead`); NULL: none. */
 const struct tt_option *tt_schema_find_instead(const struct tt_schema *s, int command, const char *name);
-/* The nearest option name of the command, then of any command; NULL when none is near. A name that is near to what
- * another program calls an option counts. */
+/* The nearest option name of the command, then of any command; NULL when none is near. Names of other programs for an
+ * option count too. */
 const char *tt_schema_nearest(const struct tt_schema *s, int command, const char *name);
 
 static inline bool tt_option_takes(int command, const struct tt_option *row) { return row->commands >> command & 1; }
@@ -126,18 +127,22 @@ struct tt_options {
 /* Whether the user set it, by file or flag. */
 bool tt_option_given(const struct tt_options *o, const char *name);
 
-/* Applies a configuration file: keys are options of any command, alone or in groups (training:, data:), by their names
- * or by those of other programs. What none of them is known by is told in one error. With TT_FROM_FILE options of other
- * commands are checked and left alone; with TT_FROM_CHECKPOINT they are taken (a checkpoint tells `generate` the shape
- * of its model), except where they belong to the machine or the call (--out, --threads, ...); an explicit --preset that
- * contradicts the checkpoint is an error. Errors begin with "line N: ". Call tt_config_check afterwards. */
+/* Applies a configuration file. Its keys are options of any command, at the top level or in groups (training:, data:),
+ * under their names or under those of other programs. One error names all unknown keys.
+ *
+ * With TT_FROM_FILE, options of other commands are checked but not applied. With TT_FROM_CHECKPOINT they are applied (a
+ * checkpoint tells `generate` the shape of its model), except those that belong to the machine or the call (--out,
+ * --threads, ...). An explicit --preset that contradicts the checkpoint is an error.
+ *
+ * Errors begin with "line N: ". Call tt_config_check afterwards. */
 tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_source source);
 
 /* Sets the values of the preset that no stronger source has set. May be called again with another preset. */
 tt_status tt_options_apply_preset(struct tt_options *o, const char *name);
 
-/* A short run need not say that it wants a short warm-up: one that does not fit becomes a tenth of the run, unless it
- * was asked for at least as strongly as the number of steps. A file of --print-config thus serves for fewer steps. */
+/* Shortens a warm-up that is longer than the run to a tenth of the run, so that a short run need not set it. Leaves it
+ * alone if a file or a flag set it and the number of steps comes from no stronger source. So a file of --print-config
+ * also serves for fewer steps. */
 void tt_options_fit_warmup(struct tt_options *o);
 
 /* The final configuration as YAML that reproduces the run: every option of the command. A checkpoint keeps this. */
@@ -170,7 +175,7 @@ unsigned char *tt_option_source(struct tt_options *o, const struct tt_option *ro
 
 /* Reads text into the field; on error the field is unchanged. `append` adds to a list. */
 tt_status tt_value_set(const struct tt_option *row, struct tt_options *o, const char *text, bool append);
-/* What the option calls this value of another program; the text itself when it is none. */
+/* The option's own word for this value of another program (`same`); the text itself if it is no such value. */
 const char *tt_value_here(const struct tt_option *row, const char *text, char out[32]);
 /* Appends the field as text that tt_value_set reads back to the same value. */
 void tt_value_get(const struct tt_option *row, const struct tt_options *o, struct tt_text *out);

@@ -106,7 +106,7 @@ static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
     if (strncmp(word, "--", 2) != 0) return false;
-    if (word[strcspn(word, " =")] == ' ') return false; /* several options in quotes are a value, of --against */
+    if (word[strcspn(word, " =")] == ' ') return false; /* several options in quotes are a value of --against */
     struct flag f = read_flag(o, word);
     return f.row || tt_schema_nearest(o->schema, o->command, f.name);
 }
@@ -183,7 +183,7 @@ static tt_status set_word(struct tt_options *o, const char *word)
     return tt_context(tt_option_set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
 }
 
-/* Several words in one, where the command takes words: options for something else, as those of tt bench --against. */
+/* Whether one word holds several, for a command that takes words: options in quotes, as those of tt bench --against. */
 static bool is_quoted(const struct tt_options *o, const char *word)
 {
     size_t n = strcspn(word, "= ");
@@ -264,7 +264,7 @@ static void print_options(const struct tt_options *o, bool final, struct tt_text
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(o->schema, o->command, rows);
     const char *section = "";
-    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n",
+    tt_text_printf(out, "# To run this again, save it as FILE: tt %s --config FILE\n",
                    tt_command_name(o->schema, o->command));
     for (int i = 0; i < n; i++) {
         const struct tt_option *row = rows[i];

@@ -22,7 +22,7 @@ const struct tt_preset tt_presets[] = {
                {"2048", "16",   "8",  "4",  "8192",  "1000",  "1024", "8",  "100", "10",   "3e-4"}},
     {"xl",      "six billion parameters; heads of 512",
                {"4096", "24",   "8",  "4",  "16384", "1000",  "2048", "4",  "100", "10",   "2e-4"}},
-    {"gpt2",    "the matrix work of GPT-2 124M",
+    {"gpt2",    "as much matrix work as GPT-2 124M",
                {"768",  "12",   "12", "12", "2048",  "50304", "1024", "32", "100", "10",   "6e-4"}},
     {"1b",      "one billion parameters in 32 heads that share 4 key/value heads",
                {"2048", "22",   "32", "4",  "5632",  "32000", "2048", "8",  "100", "10",   "4e-4"}},

@@ -18,12 +18,12 @@
 enum tt_rope_type { TT_ROPE_DEFAULT, TT_ROPE_LINEAR, TT_ROPE_DYNAMIC, TT_ROPE_YARN, TT_ROPE_LLAMA3, TT_ROPE_TYPES };
 extern const char *const tt_rope_type_names[]; /* in the order of the enum; NULL at the end */
 
-/* A number of 0 is not given. */
+/* A number that is not given is 0. */
 struct tt_rope_scaling {
     enum tt_rope_type type;
     double factor;               /* at least 1 */
     double original;             /* original_max_position_embeddings: yarn and llama3 */
-    double longest;              /* max_position_embeddings: what the model is for; dynamic scales beyond it */
+    double longest;              /* max_position_embeddings: the model's longest sequence; dynamic scales beyond it */
     double low, high;            /* low_freq_factor and high_freq_factor: llama3 */
     double beta_fast, beta_slow; /* yarn */
     double attention;            /* attention_factor: yarn */
@@ -51,9 +51,9 @@ const struct tt_rope_number *tt_rope_number_named(const char *name, size_t lengt
 /* "" is the default type. */
 tt_status tt_rope_scaling_read(const char *text, struct tt_rope_scaling *out);
 tt_status tt_rope_scaling_check(const char *text);
-/* Ranges, and that nothing is missing. */
+/* Checks the ranges, and that no number is missing. */
 tt_status tt_rope_scaling_verify(const struct tt_rope_scaling *s);
-/* The text that tt_rope_scaling_read reads back to the same numbers. */
+/* Writes the text that tt_rope_scaling_read reads back to the same numbers. */
 void tt_rope_scaling_write(const struct tt_rope_scaling *s, char out[TT_ROPE_SCALING_SIZE]);
 
 #endif

@@ -25,6 +25,7 @@ struct tt_builtin_way {
     double p;
     struct tt_builtin_stack then;
 };
+/* Fills `ways` with all continuations of a position, and returns how many there are. */
 int tt_builtin_ways(const struct tt_builtin_stack *s, struct tt_builtin_way ways[TT_BUILTIN_WAYS]);
 
 /* The grammar compiled into a finite automaton. Its states are the stacks of pending symbols; state 0 is the start of a
@@ -35,7 +36,7 @@ tt_status tt_builtin_open(struct tt_builtin **out);
 void tt_builtin_close(struct tt_builtin *b);
 
 int tt_builtin_states(const struct tt_builtin *b);
-/* p[w]: the probability that word w comes next in this state; next[w]: the state it leads to, -1 where p is 0. */
+/* p[w]: the probability that word w comes next in this state; next[w]: the state it leads to, -1 if p is 0. */
 void tt_builtin_next(const struct tt_builtin *b, int state, double p[TT_BUILTIN_WORDS], int next[TT_BUILTIN_WORDS]);
 
 /* n words from the start, determined by (key, stream) alone. */

@@ -21,9 +21,9 @@ struct tt_data {
     int64_t seq_len, vocab;
     uint64_t key; /* random key of builtin and random samples */
     double floor;
-    bool has_zeros, has_objects; /* as of tt_text_totals */
+    bool has_zeros, has_objects; /* as in struct tt_text_totals */
     int64_t documents, pairs, skipped; /* of JSON Lines; of these, prompts with completions; bad lines left out */
-    char first_skipped[400];     /* why */
+    char first_skipped[400];     /* why the first of them is bad */
     int unread;                  /* folders in a folder of text */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
@@ -78,7 +78,7 @@ static bool is_tokenizer_file(const char *name)
     return given(name) && strcmp(name, "bytes") && strcmp(name, "chars") && strcmp(name, "bpe");
 }
 
-/* Tokens that grow at the end. */
+/* An array of tokens that grows at the end. */
 struct tokens {
     int32_t *at;
     int64_t count, room;
@@ -191,8 +191,8 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
     else
         tt_text_puts(&d->describe, "none to validate");
     if (d->documents) tt_text_printf(&d->describe, "; %lld documents", (long long)d->documents);
-    if (d->pairs) tt_text_printf(&d->describe, ", %lld of them prompts whose completions count", (long long)d->pairs);
-    if (has_prompts(&d->corpus)) tt_text_puts(&d->describe, "; some tokens are of prompts, and have no loss");
+    if (d->pairs) tt_text_printf(&d->describe, ", %lld of them pairs of prompt and completion", (long long)d->pairs);
+    if (has_prompts(&d->corpus)) tt_text_puts(&d->describe, "; tokens of prompts have no loss");
     if (d->skipped)
         tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
                        d->skipped == 1 ? " was" : "s were", d->first_skipped);
@@ -201,8 +201,8 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
                        "; %d folder%s in it %s not read: name the files there with a pattern, such as '*/*.txt'",
                        d->unread, tt_plural(d->unread), d->unread == 1 ? "is" : "are");
     if (d->has_objects)
-        tt_text_puts(&d->describe, "; it begins as JSON Lines do, but is read as plain text: for a field of its lines "
-                                   "name that with --text-field");
+        tt_text_puts(&d->describe, "; it looks like JSON Lines, but is read as plain text: to read a field of its "
+                                   "lines, name the field with --text-field");
     if (d->has_zeros) tt_text_puts(&d->describe, "; it contains zero bytes, so it is probably not text");
 }
 

@@ -24,8 +24,8 @@ struct tt_data_options {
     int64_t seq_len;
     int64_t vocab_size; /* of the model; 0 = as large as the data need ("bpe": 1024) */
     uint64_t seed;
-    int threads; /* that read text, as of tt_parallel */
-    /* Reading text: what is done, and how much of it; may be NULL. */
+    int threads; /* that read text, as for tt_parallel */
+    /* Called while text is read, with what is being done and how much of it is done; may be NULL. */
     void (*progress)(const char *what, int64_t done, int64_t total, void *arg);
     void *arg;
 };
@@ -50,7 +50,7 @@ const char *tt_data_describe(const struct tt_data *d); /* one line for the log *
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
 /* The token after each document, as the token files or the tokenizer say; -1 = none. */
 int32_t tt_data_end_token(const struct tt_data *d);
-/* Whether the token is among them. Reads token files up to the first. */
+/* Whether this token is in the data. Reads token files until it finds one. */
 tt_status tt_data_contains(const struct tt_data *d, int32_t token, bool *contains);
 
 /* The built-in language: how many of the sentences in these tokens are grammatical. An unfinished last sentence counts
@@ -82,10 +82,12 @@ void tt_loader_close(struct tt_loader *l);          /* stops and joins the threa
 
 /* Writes a token file as llm.c does: a header of 256 int32 (magic, version, count, and what llm.c leaves 0: the end
  * token plus 1), then the tokens. uint16 tokens have magic 20240520 and version 1, uint32 tokens magic 20240801 and
- * version 7. Where some are ignored as targets (~token), the version is 100 more, and a bit a token follows, from the
- * lowest of each byte on: 1 where it is. `width` is 2 or 4 bytes per token; 0 chooses 2 if the vocabulary fits. */
+ * version 7. If some tokens are ignored as targets (~token), the version is 100 more, and one bit per token follows the
+ * tokens, the lowest bit of each byte first: 1 if the token is ignored. `width` is 2 or 4 bytes per token; 0 chooses 2
+ * if the vocabulary fits. */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
-/* The same for documents that are followed by the token `end_token`; -1: not known. Only these have prompts. */
+/* The same for documents that are followed by the token `end_token`; -1: not known. Only here may tokens be ignored as
+ * targets. */
 tt_status tt_tokens_write_documents(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width,
                                     int32_t end_token);
 

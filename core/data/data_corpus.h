@@ -25,7 +25,7 @@ struct tt_corpus {
     int64_t seq_len;
     int32_t largest; /* largest token of all shards */
     uint64_t mark;   /* hash of the tokens of all shards: tt_data_mark */
-    int32_t end_token; /* after each document, as the first file that knows it says; -1: none does */
+    int32_t end_token; /* the token after each document, from the first file that names it; -1: none does */
     int64_t known;   /* vocabulary of the tokenizer, for messages; 0: no tokenizer */
     struct tt_range_list {
         struct tt_window_range *ranges;
@@ -42,11 +42,11 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
                                int64_t vocab_size);
 void tt_corpus_free(struct tt_corpus *c);
 
-/* Whether the token is in the shard; reads a file up to the first. */
+/* Whether the token is in the shard. Reads a file until it finds one. */
 tt_status tt_shard_contains(const struct tt_shard *s, int32_t token, bool *contains);
 
-/* The shards from first_val on are for validation. If there are none, the last `fraction` of all windows is, at least
- * one window and not all of them; with a fraction of 0, nothing is. `name` and `val_name` are for messages. */
+/* The shards from first_val on are for validation. If there are none, the last `fraction` of all windows is held out:
+ * at least one window and not all of them, or nothing if the fraction is 0. `name` and `val_name` are for messages. */
 struct tt_corpus_split {
     int first_val;
     double fraction;
@@ -55,6 +55,7 @@ struct tt_corpus_split {
 };
 tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how);
 
+/* The sample at `position` into out[0..S], as for tt_data_sample. */
 tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint64_t position, int32_t *out);
 
 #endif

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What to do with a bad line, unless they are left out already. */
+/* Advice for a bad line, unless bad lines are left out already. */
 static const char *way_out(const struct tt_text_options *o)
 {
-    return o->prompts || o->skip_bad ? "" : "; mend the line, or leave bad lines out with --skip-bad-lines";
+    return o->prompts || o->skip_bad ? "" : "; correct the line, or leave bad lines out with --skip-bad-lines";
 }
 
 static bool is_blank(const char *line, size_t n)
@@ -18,7 +18,7 @@ static bool is_blank(const char *line, size_t n)
 
 static tt_status parse(const char *line, size_t n, const char *then, struct tt_json **out)
 {
-    static const char first[] = "line 1, "; /* a line has one line */
+    static const char first[] = "line 1, "; /* left out: the text has only one line */
     tt_status st = tt_json_parse(line, n, out);
     if (!st || st->code != TT_DAMAGED) return st;
     const char *what = st->text + (strncmp(st->text, first, sizeof first - 1) ? 0 : sizeof first - 1);
@@ -27,7 +27,7 @@ static tt_status parse(const char *line, size_t n, const char *then, struct tt_j
     return bad;
 }
 
-/* The names of the fields that there are, as many as fit. */
+/* The names of the fields of the object, as many as fit. */
 static void put_names(const struct tt_json *object, struct tt_text *out)
 {
     enum { MOST = 200 };
@@ -61,8 +61,8 @@ static tt_status find_text(const struct tt_text_options *o, const struct tt_json
     char wanted[160];
     snprintf(wanted, sizeof wanted, "\"%s\"", field);
     if (!value && strchr(field, '.'))
-        return tt_fail(TT_USAGE, "the object has no field %s; fields inside others cannot be named, so put the text on "
-                                 "top: jq -c '{text: .%s}' FILE >NEW.jsonl", wanted, field);
+        return tt_fail(TT_USAGE, "the object has no field %s; fields inside others cannot be named, so move the text "
+                                 "out: jq -c '{text: .%s}' FILE >NEW.jsonl", wanted, field);
     if (!value) return no_field(object, wanted, option, o->skip_bad);
     if (value->type == TT_JSON_ARRAY && value->first && value->first->type == TT_JSON_OBJECT)
         return tt_fail(TT_USAGE,
@@ -77,7 +77,7 @@ static tt_status find_text(const struct tt_text_options *o, const struct tt_json
 
 static bool given(const char *s) { return s && *s; }
 
-/* What the options say; else what the object has. */
+/* Takes the fields that the options name, else those that the object has. */
 static tt_status find_fields(const struct tt_text_options *o, struct tt_jsonl_document *d)
 {
     const char *text = given(o->text_field) ? o->text_field : "text";
@@ -102,7 +102,7 @@ static tt_status find_prompt(struct tt_jsonl_document *d)
 {
     const struct tt_json *j = d->line->type == TT_JSON_OBJECT ? tt_json_get(d->line, "prompt") : d->line;
     if (!j || j->type != TT_JSON_STRING)
-        return tt_fail(TT_USAGE, "there is no \"prompt\" that is text in this line, nor is it a text itself");
+        return tt_fail(TT_USAGE, "the line is neither a string nor an object with a string \"prompt\"");
     d->text = j->string;
     return TT_OK;
 }

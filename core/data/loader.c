@@ -20,7 +20,7 @@ struct tt_loader {
     int64_t filled, taken, released;
     int64_t asked; /* with on_demand: steps that next() has asked for */
     bool stop;
-    tt_status error; /* of the thread, which ends then */
+    tt_status error; /* of the thread, which then ends */
     double waited;
 };
 

@@ -31,7 +31,7 @@ static tt_status add_pattern(struct tt_sources *s, const char *pattern)
     int error = glob(pattern, GLOB_NOSORT, NULL, &found);
     if (error == GLOB_NOMATCH)
         st = tt_fail(TT_USAGE,
-                     "no file matches %s; check the pattern, and that the shell has not changed it (put it in '')",
+                     "no file matches %s; check the pattern, and quote it with '' so that the shell leaves it as it is",
                      pattern);
     else if (error)
         st = tt_fail(TT_FAILED, "cannot look for files that match %s; check the folder and its permissions", pattern);
@@ -64,8 +64,9 @@ static tt_status add_entry(struct tt_sources *s, const char *folder, const char 
 static tt_status no_text(const char *folder, bool has_folders)
 {
     if (has_folders)
-        return tt_fail(TT_USAGE, "%s has folders but no text (.txt, .md, .jsonl, also .gz or .zst) beside them, and "
-                                 "they are not read; give one of them, or a pattern such as '%s/*/*.txt'",
+        return tt_fail(TT_USAGE, "%s has folders but no text (.txt, .md, .jsonl, also .gz or .zst) itself, and "
+                                 "folders in a folder are not read; give one of them, or a pattern such as "
+                                 "'%s/*/*.txt'",
                        folder, folder);
     return tt_fail(TT_USAGE, "%s is a folder without text (.txt, .md, .jsonl, also .gz or .zst); give a file, or a "
                              "pattern such as '%s/train_*.bin'",

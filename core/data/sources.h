@@ -1,4 +1,4 @@
-/* Which files a source of data names. */
+/* The files that a source of data names. */
 #ifndef TT_SOURCES_H
 #define TT_SOURCES_H
 
@@ -10,17 +10,17 @@
 struct tt_sources { /* {0} before the first */
     char **paths;
     int count;
-    int unread; /* folders in a folder: their files do not count */
+    int unread; /* subfolders of a folder, whose files are not read */
     size_t room;
 };
 
-/* Appends the file itself, the files that match a pattern, or the files of a folder that are called as texts are
- * (.txt, .md, .jsonl, …, also packed), but not those of folders in it; these sorted by name, the same in every
- * locale. */
+/* Appends the file itself, the files that match a pattern, or the files of a folder that have the name of a text (.txt,
+ * .md, .jsonl, …, also packed). Subfolders are not read. Files of a pattern or folder are sorted by name, the same in
+ * every locale. */
 tt_status tt_sources_add(struct tt_sources *s, const char *source);
 void tt_sources_free(struct tt_sources *s);
 
-/* Whether they are token files; an error where some are and some are not. `source` is for the message. */
+/* Whether they are token files; an error if only some are. `source` is for the message. */
 tt_status tt_sources_sniff(const struct tt_sources *s, const char *source, bool *are_tokens);
 
 #endif

@@ -19,9 +19,9 @@ struct tt_text_reader {
     int count, file; /* the file being read */
     struct tt_text_options options;
     struct tt_stream *stream; /* NULL: not open */
-    bool json, lines, at_end; /* JSON Lines; read line by line */
-    struct tt_text ahead; /* read of the file, but not handed out: from `from` on */
-    size_t from, searched, mark; /* mark: bytes before the text */
+    bool json, lines, at_end; /* JSON Lines; read line by line; all of the file is in `ahead` */
+    struct tt_text ahead; /* text of the file; from `from` on it is not handed out yet */
+    size_t from, searched, mark; /* searched: no place to cut up to here. mark: bytes before the text */
     int64_t line, offset, chars_left;
     int64_t done, total; /* bytes of the files before this one, and of all */
     struct tt_text_totals totals;
@@ -110,7 +110,7 @@ static void close_file(struct tt_text_reader *r)
     r->file++;
 }
 
-/* Reads some more of the file behind what is there. */
+/* Reads some more of the file into `ahead`. */
 static tt_status read_more(struct tt_text_reader *r)
 {
     size_t got = 0;
@@ -134,8 +134,8 @@ static tt_status refuse_packed_name(const struct tt_text_reader *r)
     const char *end = ends_with(path, strlen(path), ".gz") ? "gzip" : "zstd";
     if (tt_stream_is_packed(r->stream) || (end[0] == 'z' && !ends_with(path, strlen(path), ".zst"))) return TT_OK;
     return tt_fail(TT_FAILED,
-                   "%s does not begin as %s data do, so it is damaged, or not packed; make or copy it again, or give "
-                   "it another name",
+                   "%s does not begin like %s data: it is damaged, or not packed at all; make or copy it again, or "
+                   "rename it",
                    path, end);
 }
 
@@ -155,7 +155,7 @@ static bool has_at(const struct tt_text_reader *r, size_t at, const char *bytes,
     return r->ahead.n >= at + n && !memcmp(r->ahead.s + at, bytes, n);
 }
 
-/* By its first bytes, which no text begins with. */
+/* Recognizes files that are no text by their first bytes. */
 static tt_status refuse_binary(const struct tt_text_reader *r)
 {
     static const struct {
@@ -169,9 +169,9 @@ static tt_status refuse_binary(const struct tt_text_reader *r)
          "pandas.read_parquet('FILE').to_json('NEW.jsonl', orient='records', lines=True)\""},
         {"GGUF\3\0\0\0", 8, "a model for llama.cpp", "make a checkpoint of it: tt import FILE --out DIR"},
         {"%PDF-", 5, "a PDF", "make text of it: pdftotext FILE NEW.txt"},
-        {TT_POINTER, sizeof TT_POINTER - 1, "a pointer of Git LFS", TT_POINTER_INSTEAD},
+        {TT_POINTER, sizeof TT_POINTER - 1, "a Git LFS pointer", TT_POINTER_INSTEAD},
     };
-    enum { MAGIC_OF_TAR = 257 }; /* behind name, mode, owner, size, time, checksum, kind and link */
+    enum { MAGIC_OF_TAR = 257 }; /* its offset, after name, mode, owner, size, time, checksum, kind and link */
     const char *path = r->paths[r->file];
     if (has_at(r, MAGIC_OF_TAR, "ustar", 5) && memchr(r->ahead.s, 0, MAGIC_OF_TAR))
         return tt_fail(TT_USAGE, "%s is a tar archive, not text; unpack it: tar -xf FILE", path);
@@ -183,13 +183,13 @@ static tt_status refuse_binary(const struct tt_text_reader *r)
     return TT_OK;
 }
 
-/* A byte order mark is no part of a text. JSON Lines are read without it anyway. */
+/* A byte order mark is not part of the text. The reader of JSON skips it by itself. */
 static void skip_mark(struct tt_text_reader *r)
 {
     if (!r->json && r->ahead.n >= 3 && !memcmp(r->ahead.s, "\xef\xbb\xbf", 3)) r->mark = r->from = r->searched = 3;
 }
 
-/* One list of objects, over one line or many; a list a line is a bad line instead. */
+/* Whether the file is one list of objects, on one line or many. Any other list makes its line a bad line instead. */
 static bool is_list(const char *text, size_t n)
 {
     size_t at = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -199,7 +199,7 @@ static bool is_list(const char *text, size_t n)
     return at < n && (text[at] == '{' || text[at] == '\n');
 }
 
-/* The first line is an object: JSON Lines by another name. */
+/* Whether the first line is an object: then the file is JSON Lines under another name. */
 static bool begins_with_object(const char *text, size_t n)
 {
     struct tt_json *line = NULL;
@@ -242,7 +242,7 @@ static tt_status open_file(struct tt_text_reader *r)
 
 /* ---- spans ---- */
 
-/* Appends a span, cut where the file's characters are used up. */
+/* Appends a span, cut where the max_chars of the file are used up. */
 static tt_status add_span(struct tt_text_reader *r, struct tt_text_block *b, const char *text, size_t n,
                           struct tt_text_span span)
 {
@@ -270,7 +270,8 @@ static tt_status skip_line(struct tt_text_reader *r, tt_status bad)
     return TT_OK;
 }
 
-/* A packed file may be damaged so that it unpacks to other text, which only its end tells. */
+/* A damaged file may unpack to wrong text, which only the end of the file shows. So a bad line of a packed file is
+ * reported only after reading to the end; if the file is damaged, that is reported instead. */
 static tt_status or_damage(struct tt_text_reader *r, tt_status bad)
 {
     size_t got = 1;
@@ -280,12 +281,13 @@ static tt_status or_damage(struct tt_text_reader *r, tt_status bad)
     return st ? st : bad;
 }
 
-/* A prompt that is no JSON. */
+/* Takes a line that is not JSON as a prompt. */
 static tt_status take_words(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
 {
     if (n > 0 && line[n - 1] == '\r') n--;
     if (memchr(line, 0, n))
-        return tt_fail(TT_USAGE, "%s:%lld: the line has a byte 0", r->paths[r->file], (long long)r->line);
+        return tt_fail(TT_USAGE, "%s:%lld: the line has a zero byte; prompts must be text", r->paths[r->file],
+                       (long long)r->line);
     return add_span(r, b, line, n, (struct tt_text_span){.ends = true, .where = r->line});
 }
 
@@ -348,8 +350,9 @@ static bool is_visible_before(const char *text, size_t end)
     return is_visible(text + at, end - at);
 }
 
-/* Between two lines, if one line end between two visible characters parts them: no tokenizer has a token that goes on
- * there, or another one because the text ends there. */
+/* Whether the text can be cut at `at`: between two lines that are separated by one line end, with a visible character
+ * on each side. No tokenizer has a token that goes on across such a place, or one that is different because the text
+ * ends there. */
 static bool can_cut(enum tt_line_cut how, const char *text, size_t at, size_t n)
 {
     size_t first = at, next = at; /* of the line end and of the line after it */
@@ -362,7 +365,8 @@ static bool can_cut(enum tt_line_cut how, const char *text, size_t at, size_t n)
     return next < n && is_visible(text + next, n - next) && is_visible_before(text, first);
 }
 
-/* Where the next span ends: the last such place within SPAN bytes, else the first one. 0: not within what is there. */
+/* Where the next span ends: the last place to cut within SPAN bytes, else the first one after that. 0: there is none in
+ * the text read so far. */
 static size_t find_cut(struct tt_text_reader *r)
 {
     const char *text = r->ahead.s;

@@ -12,22 +12,22 @@
 
 struct tt_text_options {
     const char *text_field; /* of a line of JSON; "" or NULL: "text", and only files called .jsonl are JSON Lines */
-    /* Of a pair; "" or NULL: "prompt" and "completion". Where one of them is given, every line is a pair. */
+    /* The fields of a pair; "" or NULL: "prompt" and "completion". If one of them is given, every line is a pair. */
     const char *prompt_field, *completion_field;
-    /* Every line of a file is a text to continue, of JSON Lines its "prompt", or the line where that is a string. */
+    /* Every line of a file is a text to continue. In JSON Lines that is the "prompt", or the line if it is a string. */
     bool prompts;
-    /* Several plain files are documents, each followed by the end token; else they are one text. Where JSON Lines are
-     * among them, they are documents anyway. `end_token`: the one that was named; -1: the tokenizer's. */
+    /* Several plain files are documents, each followed by the end token; else they are one text. If JSON Lines are
+     * among them, they are documents anyway. `end_token`: the one that the user named; -1: the tokenizer's. */
     bool separate;
     int64_t end_token;
-    bool file_ends;         /* what follows from that, as text_tokens.c sets it: a plain file ends a document */
+    bool file_ends;         /* set by text_tokens.c from these: the end of a plain file ends a document */
     bool skip_bad;          /* leave bad lines out and count them */
     int64_t max_chars;      /* of each file, from its start; 0 = all */
     enum tt_line_cut cut;   /* of a plain text; TT_NO_CUT: it is one span */
 };
 
-/* A piece of the text that is encoded by itself: a document, or some lines of a plain text, where a cut changes no
- * token. */
+/* A piece of the text that is encoded by itself: a document, or some lines of a plain text, which is cut only where
+ * that changes no token. */
 struct tt_text_span {
     int64_t from, n; /* bytes of the block */
     bool ends;       /* a document ends here */
@@ -46,10 +46,12 @@ void tt_text_block_free(struct tt_text_block *b);
 
 /* What has been read so far. */
 struct tt_text_totals {
-    int64_t bytes, documents, pairs, skipped; /* of text; lines of JSON and plain files; of these, pairs; bad lines */
+    /* bytes: of text. documents: lines of JSON, and plain files that are documents. pairs: documents with a prompt.
+     * skipped: bad lines. */
+    int64_t bytes, documents, pairs, skipped;
     bool has_zeros;                    /* a plain text contains zero bytes */
     bool has_objects;                  /* a plain text begins with a line that is a JSON object */
-    char first_skipped[400];           /* why */
+    char first_skipped[400];           /* why the first line was skipped */
 };
 
 struct tt_text_reader;
@@ -59,11 +61,12 @@ tt_status tt_text_reader_open(const char *const *paths, int count, const struct 
                               struct tt_text_reader **out);
 void tt_text_reader_close(struct tt_text_reader *r);
 
-/* The next block; one of 0 spans at the end of the last file. A bad line is an error that names file and line. */
+/* Reads the next block; it has 0 spans after the end of the last file. A bad line is an error that names file and line.
+ */
 tt_status tt_text_reader_next(struct tt_text_reader *r, struct tt_text_block *block);
 
 const struct tt_text_totals *tt_text_reader_totals(const struct tt_text_reader *r);
-/* Bytes of the files that were read, and that there are. */
+/* Bytes of the files: how many were read, and how many there are. */
 void tt_text_reader_progress(const struct tt_text_reader *r, int64_t *done, int64_t *total);
 
 /* Whether the file is JSON Lines, by its name and the options. */

@@ -10,9 +10,9 @@ struct pass {
     struct tt_text_block block;
     struct tt_stretch *stretches; /* of the block */
     int64_t *counts;              /* tokens of each */
-    int32_t *tokens;              /* room for `growth` tokens a byte, and two a span, which begin and end a document */
+    int32_t *tokens;              /* room for `growth` per byte, and two per span, which begin and end a document */
     int64_t growth;               /* tt_tokenizer_growth */
-    bool inside;                  /* a document that has begun */
+    bool inside;                  /* a document has begun and not ended */
     int64_t span_room, token_room;
 };
 
@@ -23,7 +23,8 @@ static bool has_lines(const struct tt_text_work *w)
     return false;
 }
 
-/* Whether documents are followed by the token `end`, which a tokenizer that is still to be learnt would get. */
+/* Whether there are documents, which the token `end` follows. For a tokenizer that is still to be learnt, `end` is the
+ * token that it would get. */
 static bool has_documents(const struct tt_text_work *w, int64_t end)
 {
     const struct tt_text_options *o = &w->options;
@@ -128,15 +129,15 @@ tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vo
 
 /* ---- tokens ---- */
 
-/* The token to put before the span, if a document begins there; -1: none. The text may begin with that token itself. */
+/* The token to put before the span, if a document begins there; -1: none, also if the text itself begins with it. */
 static int32_t begin_of(const struct pass *p, int64_t i, int32_t begin)
 {
     bool there = p->counts[i] && p->tokens[p->block.spans[i].from * p->growth] == begin;
     return p->inside || there ? -1 : begin;
 }
 
-/* The tokens of the spans, each of which lie at its first byte times growth, without gaps and with those that begin and
- * end documents. */
+/* Copies the tokens of all spans to `to` without gaps, adds those that begin and end documents, and returns how many
+ * there are. The tokens of a span lie in p->tokens at the index of its first byte times growth. */
 static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t, int32_t end)
 {
     int64_t n = 0;

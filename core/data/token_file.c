@@ -20,7 +20,7 @@ static const struct format {
     int width;
 } formats[] = {{20240520, 1, 2}, {20240801, 7, 4}};
 
-/* Version of a file with tokens that are ignored as targets: that of the format, and so much. */
+/* Added to the version of the format if some tokens are ignored as targets. */
 enum { MASKED = 100 };
 
 static int64_t mask_bytes(int64_t count) { return (count + 7) / 8; }
@@ -123,7 +123,7 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
     f->masked = header[1] == format->version + MASKED;
     if (header[1] != format->version && !f->masked)
         return tt_fail(TT_FAILED,
-                       "%s has version %d of the format with magic number %d, which tt reads in version %d; make "
+                       "%s has version %d of the format with magic number %d, of which tt reads version %d; make "
                        "it again with 'tt data'",
                        f->path, header[1], format->magic, format->version);
     if (header[2] < 0)
@@ -135,8 +135,8 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
     int64_t there = size - HEADER_BYTES, wanted = f->count * f->width + (f->masked ? mask_bytes(f->count) : 0);
     if (f->masked && there < wanted && there >= f->count * f->width)
         return tt_fail(TT_FAILED,
-                       "%s ends before it has said which of its %lld tokens count; it is truncated: make or copy it "
-                       "again",
+                       "%s ends within the mask of which of its %lld tokens have a loss; it is truncated: make or copy "
+                       "it again",
                        f->path, (long long)f->count);
     if (there < wanted)
         return tt_fail(TT_FAILED,

@@ -8,7 +8,7 @@
 
 #include "core/base/status.h"
 
-/* Whether a token counts or not, which token it is. */
+/* The token, which is stored as ~token if it is ignored as a target. */
 static inline int32_t tt_token_of(int32_t stored) { return stored < 0 ? ~stored : stored; }
 
 struct tt_token_file {
@@ -16,8 +16,8 @@ struct tt_token_file {
     int fd;        /* -1: opened for every read, to stay below the limit of open files */
     int width;     /* bytes per token: 2 or 4 */
     int64_t count; /* tokens */
-    int32_t end_token; /* after each document; -1: the file does not say */
-    bool masked;       /* a bit a token follows the tokens: 1 where it is ignored as a target */
+    int32_t end_token; /* the token after each document; -1: the file does not say */
+    bool masked;       /* one bit per token follows the tokens: 1 if it is ignored as a target */
 };
 
 /* Whether the file begins with one of the two magic numbers. An error if it cannot be read, is empty, or is named .bin
@@ -42,7 +42,8 @@ uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n);
 tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough,
                              struct tt_token_census *out);
 
-/* Reads tokens [first, first + n), which must be in the file; ~token where it is ignored as a target. Thread-safe. */
+/* Reads tokens [first, first + n), which must be in the file; ~token for one that is ignored as a target. Thread-safe.
+ */
 tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);
 
 /* The error "token 70 at index 5 of x.bin is not below the vocabulary of 64; use a --vocab-size of at least …". It

@@ -11,7 +11,7 @@ struct tt_token_spool {
     int64_t count;
 };
 
-/* In the folder, or in the nearest one above it that exists. */
+/* Opens a spool in the folder, or in its nearest parent that exists. */
 tt_status tt_token_spool_open(const char *folder, struct tt_token_spool *s);
 void tt_token_spool_close(struct tt_token_spool *s); /* {.fd = -1} is allowed */
 

@@ -14,7 +14,8 @@ struct tt_address {
     char secret[TT_SHA256_DIGITS + 1]; /* of this job, if the address is passed in a file; else "" */
 };
 
-/* The address by the launcher's environment. *in_file: rank 0 listens there and the others read the file instead. */
+/* Finds the address in the launcher's environment. *in_file: rank 0 listens there and writes the address to the file of
+ * --comm-file; the other ranks read that file instead. */
 tt_status tt_address_find(const struct tt_job_options *options, struct tt_address *out, bool *in_file);
 
 /* The file has one line, "host port secret", and is written atomically. Reading returns false if it is missing or

@@ -12,9 +12,9 @@
 
 #include "core/base/clock.h"
 
-/* Once a child has failed, the others have so many seconds to end by themselves: until a watcher notices; after one has
- * noticed and told the others; and after SIGTERM. mpirun has TO_END once a rank has said that the job ends: it may wait
- * forever for a rank that was killed while it connected to it. */
+/* Seconds that the other children have to end by themselves once one has failed. TO_NOTICE: until a watcher notices.
+ * TO_FOLLOW: after one has noticed and told the others. TO_END: after SIGTERM; also for mpirun once a rank has said
+ * that the job ends, since mpirun may wait forever for a rank that was killed while it connected to it. */
 static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
 static bool is_ignored(int number)
@@ -23,8 +23,8 @@ static bool is_ignored(int number)
     return !sigaction(number, NULL, &a) && a.sa_handler == SIG_IGN;
 }
 
-/* The signals that the parent forwards or handles. What nohup has it ignore stays ignored: a blocked signal would be
- * kept and taken all the same. */
+/* The signals that the parent forwards or handles. SIGHUP is left out if nohup has the process ignore it, since a
+ * blocked signal would be kept and taken all the same. */
 static sigset_t awaited(void)
 {
     const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCHLD};

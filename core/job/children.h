@@ -1,6 +1,6 @@
 /* The child processes that tt starts for a job: the ranks, or mpirun. They are in their own process group, so that a
- * Ctrl-C at the terminal reaches only the parent, which forwards it once; a run stops at once at the second one. If the
- * parent is killed, the system ends them. */
+ * Ctrl-C at the terminal reaches only the parent, which forwards it once. (A second one would stop a run at once.) If
+ * the parent is killed, the system ends them. */
 #ifndef TT_CHILDREN_H
 #define TT_CHILDREN_H
 
@@ -18,7 +18,7 @@ struct tt_children {
     int code;            /* the first exit code that is not 0; TT_RANK_LOST only if there is no other */
     int killed, by;      /* the first child that was killed by a signal, or -1; the signal */
     int said[2];         /* with mpirun: the pipe of TT_SAID */
-    bool told;           /* a rank has written into it: it has said why the job ends */
+    bool told;           /* a rank has written into that pipe: it has said why the job ends */
     double deadline;     /* when to send SIGTERM, then SIGKILL; 0: no child has failed */
     int hurried, asked;  /* how many of these were sent; how many signals were forwarded */
     sigset_t before;     /* the original signal mask */

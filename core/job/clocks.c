@@ -11,7 +11,7 @@ enum { MESSAGES = 32 };
 
 struct noted {
     double at[MESSAGES][2]; /* before and after each message */
-    char machine[48];       /* the system's number for this start of this machine; "" where it has none */
+    char machine[48];       /* the system's id of this boot of this machine; "" if it has none */
 };
 
 static void note_machine(char out[48])

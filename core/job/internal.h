@@ -1,4 +1,4 @@
-/* struct tt_job, for the files of this room. Every rank but 0 has two connections to rank 0: one for the calls of the
+/* struct tt_job, for the files of core/job. Every rank but 0 has two connections to rank 0: one for the calls of the
  * main thread, and one for the watcher's thread (watch.c). */
 #ifndef TT_JOB_INTERNAL_H
 #define TT_JOB_INTERNAL_H
@@ -27,8 +27,8 @@ struct tt_job_progress {
     _Atomic uint64_t calls, signs; /* collective calls so far; all signs of life, calls included */
     _Atomic int64_t step;          /* -1: none yet */
     _Atomic bool busy;             /* tt_job_busy */
-    _Atomic int64_t met;           /* the step at the last call that showed that the others have come so far; -1 */
-    _Atomic uint32_t asks;         /* tt_job_ask: of this rank; on rank 0 the watcher adds those of the others */
+    _Atomic int64_t met;           /* latest step that calls have shown the watched ranks to have reached; -1: none */
+    _Atomic uint32_t asks;         /* tt_job_ask: bits of this rank; on rank 0 the watcher adds those of the others */
 };
 
 struct tt_job {
@@ -45,7 +45,7 @@ struct tt_job {
 /* Seconds between two heartbeats. */
 static inline double tt_period(const struct tt_job *j) { return j->timeout / 5 < 1 ? j->timeout / 5 : 1; }
 
-/* job.c: tells the tt that started mpirun that this rank says why the job ends (TT_SAID). */
+/* job.c: tells the tt that started mpirun that this rank has said why the job ends (TT_SAID). */
 void tt_tell_starter(void);
 
 /* rendezvous.c: connects the ranks. */

@@ -27,7 +27,7 @@ tt_status tt_place_find(struct tt_place *out);
 struct tt_job_options {
     struct tt_place place;
     const char *file; /* --comm-file: rank 0 writes its address there; NULL or "": none */
-    double timeout;   /* a rank that is silent for so many seconds counts as lost */
+    double timeout;   /* seconds: a rank that is silent for this long counts as lost */
 };
 
 struct tt_job;
@@ -60,14 +60,15 @@ bool tt_job_agreed_to_end(const struct tt_job *j);
  * differs; `what` names the text. */
 tt_status tt_job_same(struct tt_job *j, const char *what, const char *text);
 
-/* How far the clock of each rank (tt_seconds) is ahead of rank 0's. Messages go to rank 0 and back a few times: what a
- * rank sent left before rank 0 had it, and what it received left rank 0 after rank 0 began to wait. The narrowest of
- * these bounds give the middle, and how far that may be off. Ranks of one machine have one clock, and are exact. */
+/* How far the clock of each rank (tt_seconds) is ahead of rank 0's. Messages go to rank 0 and back a few times. What a
+ * rank sends leaves it before rank 0 has it, and what it receives leaves rank 0 after rank 0 began to wait; so each
+ * message bounds the difference from both sides. `ahead` is the middle of the narrowest bounds, and `within` how far it
+ * may be off. Ranks of one machine share a clock, so both are 0. */
 struct tt_clock {
-    double ahead, within; /* seconds; give or take so many */
+    double ahead, within; /* seconds */
 };
 tt_status tt_job_clocks(struct tt_job *j, struct tt_clock *all);
-/* From what one rank and rank 0 noted around each message: before it left, and when the answer was there. */
+/* The same from the times that one rank and rank 0 noted for each message: before it left, and when the answer came. */
 struct tt_clock tt_clock_between(const double (*theirs)[2], const double (*of_0)[2], int messages);
 
 /* Broadcasts rank 0's decision after a step, with what others have asked for; the caller defines the bits. Rank 0 does
@@ -77,8 +78,8 @@ tt_status tt_job_decide(struct tt_job *j, int64_t step, uint32_t *decision);
 
 /* ---- calls of one rank ---- */
 
-/* Adds these bits to a decision of rank 0 soon, and to all that follow it. Nobody waits: they travel with the next
- * heartbeat. On rank 0 the bits of its own next decision do. */
+/* Adds these bits to a decision of rank 0 soon, and to all that follow it. Nobody waits: the bits travel with the next
+ * heartbeat. Bits that rank 0 itself asks for are in its next decision. */
 void tt_job_ask(struct tt_job *j, uint32_t bits);
 
 /* A sign of life: the main thread has reached this step. The message about a lost rank names its step. */
@@ -89,8 +90,8 @@ void tt_job_busy(struct tt_job *j);
 /* tt_job_share as a callback for struct tt_ranks; `user` is the job. */
 tt_status tt_job_share_for_device(void *user, void *bytes, size_t size);
 
-/* The last call. If `st` is an error, the others are told that this rank failed, and end. Otherwise waits until all
- * ranks have called it. */
+/* The last call. If `st` is an error, it tells the other ranks that this one failed, and they end. Otherwise it waits
+ * until all ranks have called it. */
 void tt_job_close(struct tt_job *j, tt_status st);
 
 /* ---- starting (start.c) ---- */

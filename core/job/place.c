@@ -59,7 +59,7 @@ static tt_status need_all(const struct names *n)
     return TT_OK;
 }
 
-/* The number of a rank, which is below that of the ranks. */
+/* Reads the number of a rank, which must be below the number of ranks. */
 static tt_status read_rank(const char *name, const char *of, int ranks, int *out)
 {
     return tt_context(tt_env_number(name, of, 0, ranks - 1, out), "%s=%d", of, ranks);

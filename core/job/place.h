@@ -10,11 +10,12 @@
 #define TT_STARTED "TT_STARTED"
 /* Set for rank 0 of these: the file descriptor on which it listens. */
 #define TT_LISTEN "TT_LISTEN"
-/* Where rank 0 prints when tt has started mpirun and prints into a pipe: directly, since an mpirun whose reader goes
- * away ends all ranks at once. */
+/* Set when tt has started mpirun, and its stdout or stderr is a pipe: the path of that pipe, into which rank 0 prints
+ * directly. If it printed through mpirun, all ranks would be ended at once when the reader of the pipe goes away. */
 #define TT_OUTPUT "TT_OUTPUT"
 #define TT_ERRORS "TT_ERRORS"
-/* A pipe for a rank that says why the job ends: mpirun's exit code does not tell its starter whether any has. */
+/* The path of a pipe into which a rank writes when it has said why the job ends. The exit code of mpirun does not tell
+ * whether any rank has. */
 #define TT_SAID "TT_SAID"
 
 enum { TT_MOST_RANKS = 65535 };

@@ -141,7 +141,8 @@ static tt_status ask_version(const char *mpirun, char *out, size_t size)
 
 static void set_new(const char *name, const char *value) { setenv(name, value, 0); }
 
-/* For rank 0, as long as the process that starts mpirun is there, which waits for it. */
+/* Sets `name` to a path under which rank 0 can open this pipe. The path is valid as long as the process that started
+ * mpirun exists, and that process waits for mpirun. */
 static void name_pipe(const char *name, int fd)
 {
     struct stat file;
@@ -152,7 +153,7 @@ static void name_pipe(const char *name, int fd)
     setenv(name, path, 1);
 }
 
-/* The major version of Open MPI from what it says of itself; 0: another MPI. Before version 5 some say "OpenRTE". */
+/* The major version of Open MPI, from the output of --version; 0: another MPI. Before version 5 some say "OpenRTE". */
 static int open_mpi_of(const char *version)
 {
     const char *name = strstr(version, "(Open MPI) ");
@@ -161,7 +162,7 @@ static int open_mpi_of(const char *version)
 }
 
 /* Ranks have several threads, so they are not bound to cores, and there may be more ranks than cores. A rank that fails
- * prints why, so mpirun is quiet where it can be: the one of Open MPI 5 knows no --quiet. */
+ * prints why, so the mpirun of Open MPI gets --quiet, which version 5 no longer has. */
 static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, int open_mpi)
 {
     char number[16];
@@ -211,7 +212,8 @@ static tt_status start_mpirun(struct start *s, const char *mpirun, int *code)
 tt_status tt_job_start(int ranks, char **argv, const char *mpirun, int *code)
 {
     *code = 0;
-    if (ranks < 1 || ranks > TT_MOST_RANKS) return tt_fail(TT_USAGE, "%d ranks; give 1 to %d", ranks, TT_MOST_RANKS);
+    if (ranks < 1 || ranks > TT_MOST_RANKS)
+        return tt_fail(TT_USAGE, "cannot start %d ranks; give 1 to %d", ranks, TT_MOST_RANKS);
     if (tt_env(TT_STARTED))
         return tt_fail(TT_FAILED, "tt started this process as a rank, but the environment does not say which; does "
                                   "mpirun pass variables on?");

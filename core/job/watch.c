@@ -4,8 +4,8 @@
  *   - its connection ends without a TT_LEAVES: its process is gone;
  *   - it is silent for the timeout: its process or its machine hangs;
  *   - its main thread makes no progress, and ranks that are ahead have waited for the timeout (see find_stuck).
- * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, the first on each machine
- * that notices says so; they reach no rank but 0, and tell it in case that it wakes up.
+ * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, the first rank on each
+ * machine that notices prints it. The others have no connection but that to rank 0; they tell it in case it wakes up.
  *
  * They end with _exit, and only here: the main thread may hang in a collective whose partner is gone, and nothing can
  * interrupt it. So it cannot return a status, and exit handlers would hang too. */
@@ -38,7 +38,7 @@ struct seen {
     double heard, moved; /* time of the last message; of the last heartbeat that showed progress */
     struct beat beat;
     bool left, ended, blocked; /* it sent TT_LEAVES; its connection has ended; nothing more can be sent to it */
-    bool silent;               /* for too long: it may still read the last message, but nobody waits for its own */
+    bool silent;               /* too long: it may still read the last message, but nobody waits for an answer */
     size_t have;
     struct {
         struct tt_frame frame;
@@ -112,8 +112,8 @@ static void print(const char *text)
 
 static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
 
-/* Without rank 0: whether this rank is the first on its machine to take the job's name as an abstract socket, which the
- * system frees when the process ends. Any of the others may be gone too, so none is chosen beforehand. */
+/* When rank 0 is lost: whether this rank is the first on its machine to take the job's name as an abstract socket,
+ * which the system frees when the process ends. Any of the others may be gone too, so none is chosen beforehand. */
 static bool is_first_here(const struct tt_job *j)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};

@@ -20,7 +20,7 @@ enum tt_message {
     TT_CLOSE,
     TT_BEAT,   /* watching: heartbeat */
     TT_FAILS,  /* watching: this rank ends with an error */
-    TT_LOST,   /* watching: rank 0 says which rank is lost; the others, that it was silent itself */
+    TT_LOST,   /* watching: from rank 0: which rank is lost; to rank 0: it was silent itself */
     TT_LEAVES, /* watching: this rank is done */
 };
 

@@ -2,7 +2,7 @@
 
 #include "core/base/fp8.h"
 
-/* Only a CPU computes in fp32 beside 8-bit factors. It keeps room for both of the largest product. */
+/* Only a CPU computes in fp32 with 8-bit factors. It keeps room to widen both factors of the largest product. */
 static size_t wide_bytes(const struct tt_plan *p)
 {
     size_t most = 0;

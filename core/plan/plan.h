@@ -77,7 +77,8 @@ struct tt_op {
     union tt_args args;
 };
 
-/* A collective on whichever stream, or what follows one on the stream of collectives; the rest computes. */
+/* Whether an operation communicates: a collective on any stream, or any operation on the stream of collectives. All
+ * others compute. */
 static inline bool tt_op_communicates(const struct tt_op *op)
 {
     return op->kind == TT_OP_COLLECTIVE || op->stream == TT_STREAM_COMM;
@@ -108,7 +109,7 @@ struct tt_plan {
     enum tt_plan_stream stream;
 
     size_t op_room, buffer_room;
-    int micro_begin, micro_buffers; /* first buffer of the current micro-batch; number of buffers of the first */
+    int micro_begin, micro_buffers; /* first buffer of the current micro-batch; buffers of micro-batch 0 */
     tt_status status;               /* the first error while writing */
 };
 
@@ -117,6 +118,8 @@ struct tt_plan {
 tt_status tt_plan_create(enum tt_dtype dtype, struct tt_plan **out);
 void tt_plan_free(struct tt_plan *p);
 
+/* A new buffer in the arena, and an external of at least this size, as provisional addresses. The first error while
+ * writing is kept in `status`, and tt_plan_finish returns it. */
 void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes);
 void *tt_plan_external(struct tt_plan *p, enum tt_external x, size_t bytes);
 
@@ -124,6 +127,7 @@ void *tt_plan_external(struct tt_plan *p, enum tt_external x, size_t bytes);
  * same memory. */
 void tt_plan_micro(struct tt_plan *p, int i);
 
+/* Append an operation, with the phase, group, layer and so on that the plan has now. */
 void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g);
 void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
 void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c); /* on TT_STREAM_COMM */
@@ -134,6 +138,7 @@ void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c); /* on
 
 /* ---- finishing ---- */
 
+/* Places the buffers in the arena and orders the streams. Fails with the first error of writing, if there was one. */
 tt_status tt_plan_finish(struct tt_plan *p);
 tt_status tt_plan_order(struct tt_plan *p); /* a part of finish: waits and signals between streams */
 
@@ -142,17 +147,19 @@ struct tt_bytes {
     size_t from, to;
 };
 
-/* Another plan, of a finished one that is not bound: without the operations whose results are not needed when of
- * external x only these bytes are wanted. Operations that read x and do not write it are taken to read what is wanted
- * alone. The rest keeps its place in memory. */
+/* Makes a smaller plan from a finished one that is not bound. If only the bytes `wanted` of external x are needed, some
+ * operations compute nothing that is needed: the new plan leaves them out. An operation that reads x and does not write
+ * it is assumed to read only wanted bytes. The buffers keep their places in memory. */
 tt_status tt_plan_reduce(const struct tt_plan *p, enum tt_external x, const struct tt_bytes *wanted, int n,
                          struct tt_plan **out);
 
+/* Replaces the provisional addresses of a finished plan by real ones. Only once: the plan cannot be bound again. */
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT]);
 
 /* ---- reading ---- */
 
 const char *tt_op_name(const struct tt_op *op); /* op->name, or that of the kernel, collective or product */
+/* The operands of an operation, without optional ones that are NULL; returns how many. Then the address of one. */
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS]);
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand);
 double tt_op_flops(const struct tt_op *op);
@@ -171,11 +178,12 @@ struct tt_plan_streams {
     int count;
 };
 
-/* Opens what the plan needs and `a` does not have yet; all of it is closed when that fails. */
+/* Opens what the plan needs and `a` does not have yet. If that fails, it closes all of `a`. */
 tt_status tt_plan_streams_open(struct tt_plan_streams *a, const struct tt_plan *p, struct tt_backend *b);
 void tt_plan_streams_close(struct tt_plan_streams *a, struct tt_backend *b);
 
-/* Like tt_plan_run, but operations of other streams run on those of `a`. What follows on `s` waits for all of them. */
+/* Like tt_plan_run, but operations of other streams run on those of `a`. Work enqueued on `s` afterwards waits for all
+ * of them. */
 tt_status tt_plan_run_streams(const struct tt_plan *p, struct tt_backend *b, tt_stream s,
                               const struct tt_plan_streams *a);
 

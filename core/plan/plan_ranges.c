@@ -27,8 +27,8 @@ static size_t gemm_extent(const struct tt_gemm *g, size_t field)
     return extent(g->m, g->n, g->ldc, g->batch, g->stride_c, g->type_c);
 }
 
-/* The parameter arenas, and scales: a kernel touches only the range that its operand states. Of other externals it may
- * touch all. */
+/* The parameter arenas, and scales: a kernel touches only the range that its operand states. Any other external it may
+ * touch as a whole. */
 static bool is_arena(int space)
 {
     return space == TT_X_WEIGHTS || space == TT_X_MASTER || space == TT_X_LOW || space == TT_X_GRADS ||

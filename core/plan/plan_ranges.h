@@ -16,7 +16,7 @@ struct ranges {
     int n;
 };
 
-/* Of a buffer always all of it. */
+/* The range of a buffer is always the whole buffer. */
 struct ranges tt_op_ranges(const struct tt_plan *p, const struct tt_op *op);
 
 #endif

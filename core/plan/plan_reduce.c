@@ -1,14 +1,14 @@
-/* A finished plan without the operations whose results nobody needs: what --update-every runs between two choices. They
- * are found from the end of the list to its beginning. An operation is needed when it writes what outlives the step, or
- * what an operation behind it reads that is needed itself. Gradients are the exception: only those of weights that will
- * be changed are needed. */
+/* A finished plan without the operations whose results nobody needs, for the steps between two choices of
+ * --update-every. They are found from the end of the list to its beginning. An operation is needed if it writes
+ * something that outlives the step, or something that a later needed operation reads. Gradients are the exception: only
+ * those of weights that will be changed are needed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grow.h"
 #include "core/plan/plan_ranges.h"
 
-/* What is needed so far by operations behind the one looked at. */
+/* What the needed operations after the current one read. */
 struct needs {
     const struct tt_plan *p;
     enum tt_external x;

@@ -20,8 +20,8 @@ struct tt_stepper {
  * second is captured; from then on the graph is replayed. Without a graph, only a plan with collectives uses more than
  * one stream. */
 tt_status tt_step(struct tt_stepper *s);
-/* From the next step on another plan; a stepper that has run a step captures it at once. The device has done the steps
- * before. The streams stay open. */
+/* Switches to another plan from the next step on. A stepper that has run a step captures the new plan at that step. The
+ * device must have done the steps before. The streams stay open. */
 void tt_stepper_replan(struct tt_stepper *s, const struct tt_plan *plan);
 void tt_stepper_close(struct tt_stepper *s);
 

@@ -106,8 +106,8 @@ static tt_status put_aside(const char *folder, const char *name, int64_t first)
     return !rename(from, to) || errno == ENOENT ? TT_OK : tt_file_error(errno, "rename", from);
 }
 
-/* Where a resumed run has other groups, the bits of the steps before mean what their own groups.csv says: both are put
- * aside, and the new file has no bits for those steps. */
+/* If a resumed run has other groups, the bits of the steps before are about the groups of the old groups.csv. Then both
+ * files are put aside, and the new choices.bits has no bits for those steps. */
 static tt_status write_groups(const struct tt_choices *c, const char *folder, int64_t first)
 {
     char path[1100], *old = NULL;

@@ -1,5 +1,6 @@
-/* How long a run still takes. Steps, validations and saves are timed apart, so that a pause does not make the steps
- * look slow; the first steps, in which libraries set themselves up, do not count. The clock is the caller's. */
+/* How long a run still takes. Steps, validations and saves are timed separately, so that a pause does not make the
+ * steps look slow. The first steps, in which libraries set themselves up, do not count. The caller passes the time
+ * (`now`). */
 #ifndef TT_ETA_H
 #define TT_ETA_H
 
@@ -12,7 +13,7 @@ enum tt_pause { TT_PAUSE_VALIDATION, TT_PAUSE_SAVE, TT_PAUSES };
 struct tt_eta {
     double last;   /* when the last step, wait or pause ended */
     double busy;   /* seconds spent in steps */
-    int64_t steps; /* that ended */
+    int64_t steps; /* that have ended */
     struct tt_eta_mark {
         int64_t step;
         double busy;
@@ -36,13 +37,13 @@ void tt_eta_step(struct tt_eta *e, double now); /* a step has ended */
 void tt_eta_wait(struct tt_eta *e, double now); /* the time since `last` belongs to the steps */
 void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now); /* a pause has ended */
 
-double tt_eta_busy(const struct tt_eta *e, double now); /* seconds spent in steps, that which runs now among them */
+double tt_eta_busy(const struct tt_eta *e, double now); /* seconds spent in steps, including the current one */
 
-/* Seconds; 0 as long as no step has ended. */
+/* Seconds until the work is done; 0 as long as no step has ended. */
 double tt_eta_left(const struct tt_eta *e, const struct tt_eta_work *work);
 
-/* How often the loop will do what it does every `interval` steps and at the end: multiples of it in (done, end], and
- * one more where `end` is not a multiple. */
+/* How often the loop will do something that it does every `interval` steps and at the end: the multiples of `interval`
+ * in (done, end], and one more if `end` is not a multiple. */
 int64_t tt_eta_times(int64_t done, int64_t end, int64_t interval);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* As many batches as asked for, as far as the data has them. */
+/* As many batches as asked for, or as the data have if that is less. */
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
                                int64_t *batches)
 {
@@ -57,8 +57,8 @@ static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const s
     return tt_plan_run(p, e->backend, NULL);
 }
 
-/* The device adds up in fp32, where the millionth batch would be rounded away. What it has is moved over from time to
- * time, and it begins with 0 again. */
+/* The device adds up losses in fp32, in which the millionth batch would be rounded away. So from time to time its sum
+ * is moved to the host, and it begins with 0 again. */
 enum { PARTS = 256 };
 
 static tt_status begin_part(struct tt_engine *e)

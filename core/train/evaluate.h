@@ -12,7 +12,7 @@ struct tt_evaluation {
     int64_t batches, targets; /* whole batches; targets of them that count */
 };
 
-/* An error when the validation data are less than a batch, or none of their targets counts. */
+/* An error if the validation data are less than a batch, or if none of their targets counts. */
 tt_status tt_evaluate_check(const struct tt_config *c, struct tt_data *data);
 
 /* The loss of whole batches of the validation data, with the other ranks of the job (NULL: alone). */

@@ -75,7 +75,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* An event around one value, which is freed. */
+/* Writes an event with one value, and frees the value. */
 static void write_value(struct tt_events *e, int64_t step, struct tt_text *value)
 {
     struct tt_text event = {0}, summary = {0};
@@ -159,8 +159,8 @@ void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const ch
 
 static const char prefix[] = "events.out.tfevents.";
 
-/* TensorBoard reads files in the order of their names, so that a clock that was put back must not put this one
- * first. */
+/* TensorBoard reads files in the order of their names, which begin with the time. This one must come last, even if the
+ * clock was put back. */
 static double after_others(const char *folder)
 {
     double time = now();

@@ -1,5 +1,5 @@
 /* TensorBoard event files: records with checksums, each a protocol buffer with a wall-clock time, a step and values.
- * What is written here TensorBoard reads: scalars, histograms and text. */
+ * Scalars, histograms and text can be written. */
 #ifndef TT_EVENTS_H
 #define TT_EVENTS_H
 
@@ -10,14 +10,14 @@
 
 struct tt_events; /* an open file */
 
-/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. TensorBoard then drops
- * steps after `done` that older files there have, so a resumed run shows as one curve and a new run replaces the old
- * one. */
+/* Makes the folder if it does not exist, and a new file in it, whose name contains the time, as TensorBoard expects.
+ * TensorBoard then drops steps after `done` that older files in the folder have. So a resumed run shows as one curve,
+ * and a new run replaces the old one. */
 tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **out);
-/* Fails where anything could not be written. */
+/* Fails if anything could not be written. */
 tt_status tt_events_close(struct tt_events *e);
 
-/* A failure to write is kept, and returned by flush and close. */
+/* A failure to write is remembered; tt_events_flush and tt_events_close return it. */
 void tt_events_scalar(struct tt_events *e, int64_t step, const char *tag, double value);
 void tt_events_histogram(struct tt_events *e, int64_t step, const char *tag, const double *values, int n);
 void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const char *text);

@@ -1,5 +1,5 @@
-/* Batches on their way to the device: a background thread gathers them into pinned buffers, two ahead, and a stream of
- * its own copies each into one of the slots that the steps read in turn. */
+/* Batches on their way to the device: a background thread gathers them into pinned buffers, two ahead, and a separate
+ * copy stream copies each into one of the slots that the steps read in turn. */
 #ifndef TT_FEED_H
 #define TT_FEED_H
 
@@ -19,14 +19,14 @@ struct tt_feed {
     int64_t first; /* number of the first of them, counting from 0 over the whole run: decides its slot */
 };
 
-/* Which samples of the training data. */
+/* Which samples of the training data are fed. */
 struct tt_feed_rows {
-    int64_t rows, stride; /* in a step; from one step's first sample to the next one's */
+    int64_t rows, stride; /* samples in a step; from the first sample of a step to that of the next */
     int64_t seq_len;
-    uint64_t position; /* of the first */
+    uint64_t position; /* of the first sample */
 };
 
-/* `first` steps were done before. */
+/* Opens the feed of a run that has done `first` steps. */
 tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, const struct tt_feed_rows *r,
                        int64_t first);
 /* Enqueues the copy of the next step's tokens, and makes the step wait for it. */

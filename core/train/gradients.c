@@ -17,7 +17,7 @@ static double squares_in(const struct tt_param *t, const float *g, int64_t from,
     return sum;
 }
 
-/* Where ranks shard the optimiser, each holds the sums over all ranks only for its own parts. */
+/* If the optimiser is sharded, each rank has the gradients summed over all ranks only for its own parts. */
 static double my_squares(const struct tt_params *p, const struct tt_param *t, const float *g)
 {
     if (!p->sharded[TT_X_MOMENT1]) return squares_in(t, g, 0, p->total);

@@ -24,7 +24,7 @@ static size_t length(const struct tt_live *l)
     return n;
 }
 
-/* Of two that are as important, the right one. */
+/* Drops the least important part; among equals, the rightmost one. */
 static bool drop_one(struct tt_live *l)
 {
     struct tt_live_part *least = NULL;

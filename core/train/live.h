@@ -18,12 +18,13 @@ struct tt_live {
     int count;
 };
 
+/* Adds a part on the right. */
 void tt_live_add(struct tt_live *l, int importance, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The parts with two blanks between them, in at most `width` characters. */
+/* The parts with two blanks between them, in at most `width` characters; parts that do not fit are left out. */
 void tt_live_text(const struct tt_live *l, int width, char *out, size_t size);
 
-/* Columns of the terminal; 80 where it does not say. */
+/* Columns of the terminal; 80 if it does not say. */
 int tt_live_width(FILE *terminal);
 
 /* "5.60 steps/s", or "2.35 s/step" when one takes longer than a second; and the speed of the whole run in the same

@@ -49,7 +49,7 @@ static tt_status note_step(struct tt_meter *m, int64_t step)
     return tt_step_clock_mark(&m->clock, step);
 }
 
-/* What the device still had to do after the last step was enqueued. */
+/* Waits for the device. The time that it still needs after the last step was enqueued belongs to the steps. */
 static tt_status note_wait(struct tt_meter *m)
 {
     struct tt_backend *b = m->engine->backend;

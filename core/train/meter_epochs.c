@@ -5,7 +5,7 @@
 #include "core/train/meter_parts.h"
 #include "core/train/state.h"
 
-/* The first step that this run saw of the epoch that ends now; 0: it saw all of them. */
+/* The first step of the epoch ending now that this run saw; 0: it saw all of them. */
 static int64_t seen_from(const struct tt_meter *m, int64_t done)
 {
     int64_t before = tt_epochs_done(m->epochs, m->first);

@@ -6,7 +6,7 @@
 #include "core/train/meter_parts.h"
 #include "core/train/state.h"
 
-/* Losses since the last log line count again, so that the next one shows what it would have shown. */
+/* On resume, counts the losses since the last log line again, so that the next one shows what it would have shown. */
 static void count_again(void *user, long long step, const char *line)
 {
     struct tt_meter *m = user;
@@ -32,13 +32,13 @@ tt_status tt_meter_files_open(struct tt_meter *m)
 
 tt_status tt_meter_status(const struct tt_meter *m) { return tt_metrics_file_status(&m->file); }
 
-/* Tokens per second of the step that is shown; NAN where the clock has not moved. */
+/* Tokens per second of the step that is shown; NAN if the clock has not moved. */
 static double step_speed(const struct tt_meter *m)
 {
     return m->seconds > 0 ? (double)tt_meter_step_tokens(m) / m->seconds : (double)NAN;
 }
 
-/* A step whose targets are all of prompts has no loss. */
+/* NAN for a step whose targets are all of prompts: it has no loss. */
 static double step_loss(const struct tt_meter *m, const struct tt_metrics *e)
 {
     return tt_counted_part(m->config, e->ignored) > 0 ? (double)e->loss : (double)NAN;

@@ -52,7 +52,7 @@ static const char *samples_text(const struct tt_meter *m, double tokens_per_seco
     return out;
 }
 
-/* "  scale 65536  skipped 3": of a precision that scales its loss, once a step was seen; else nothing. */
+/* "  scale 65536  skipped 3" for a precision that scales its loss, once a step was seen; else nothing. */
 static const char *scale_text(const struct tt_meter *m, char out[64])
 {
     out[0] = 0;
@@ -75,10 +75,10 @@ void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e)
     fflush(stdout);
 }
 
-/* The mean since the last log line; before one has arrived, that of the line. NAN: none has arrived at all. */
+/* The mean of the losses since the last log line; that of the line if none has arrived since. NAN: none at all. */
 static double loss_so_far(const struct tt_meter *m) { return m->sum.weight > 0 ? tt_mean_of(&m->sum) : m->loss; }
 
-/* Tokens per second since the last log line; as long as that is too short a time to tell, of the interval before. */
+/* Tokens per second since the last log line; if that is too short a time to tell, those of the interval before. */
 static double speed_now(const struct tt_meter *m, double overall)
 {
     double seconds = tt_eta_busy(&m->eta, m->last_paint) - m->last_log.busy;

@@ -282,7 +282,7 @@ tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_
     return start_token(0, tokens, count);
 }
 
-/* A tokenizer that was named, and that neither the data nor the checkpoint go by. */
+/* Warns if --tokenizer names a tokenizer that neither the data nor the checkpoint use. */
 static void warn_of_unused_tokenizer(const struct tt_config *c, const char *checkpoint)
 {
     char path[1100] = "";
@@ -292,7 +292,7 @@ static void warn_of_unused_tokenizer(const struct tt_config *c, const char *chec
     bool taken = path[0] != 0;
     if (!taken && is_kind(c->tokenizer)) beside_tokens(c->data, path, sizeof path);
     if (!taken && (!tokens || !is_kind(c->tokenizer))) return;
-    if (path[0]) tt_status_free(tt_tokenizer_load(path, &used)); /* whoever needs it says what is wrong with it */
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &used)); /* whoever needs it reports what is wrong */
     if (used && is_kind(c->tokenizer))
         other = strcmp(tt_tokenizer_kind(used), c->tokenizer) != 0;
     else if (used)

@@ -17,8 +17,8 @@ static bool matches(const char *pattern)
     return any;
 }
 
-/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere,
- * from where the run was started. */
+/* A relative path in a checkpoint is tried from the current folder first, which works after the whole tree was moved.
+ * If nothing is there, it is tried from the folder where the run was started. */
 static void find_again(struct tt_options *o, const char *option, char *path, size_t size, const char *folder)
 {
     char there[4096];
@@ -39,7 +39,7 @@ static tt_status find_files(struct tt_options *o, const char *checkpoint)
     return TT_OK;
 }
 
-/* Back to its default, if the checkpoint alone has set it. */
+/* Resets an option to its default, if only the checkpoint has set it. */
 static tt_status forget(struct tt_options *o, const char *name)
 {
     const struct tt_option *row = tt_schema_find_any(o->schema, o->command, name);
@@ -48,7 +48,7 @@ static tt_status forget(struct tt_options *o, const char *name)
     return tt_value_set(row, o, row->value, false);
 }
 
-/* What the call says about selective updates replaces what of the checkpoint would contradict it. */
+/* Options for selective updates that are given now replace those of the checkpoint that would contradict them. */
 static tt_status replace_choice(struct tt_options *o)
 {
     static const char *const names[] = {"update-share", "update-count", "update-every",
@@ -59,7 +59,8 @@ static tt_status replace_choice(struct tt_options *o)
     return tt_option_given(o, "update-share") ? forget(o, "update-count") : TT_OK;
 }
 
-/* A text is in one field or in two; --fp8 and --fp8-scaling go with one precision. */
+/* The same for other options that exclude each other: a text is in one field or in two, and --fp8 and --fp8-scaling are
+ * for one precision only. */
 static tt_status replace_partners(struct tt_options *o)
 {
     bool pair = tt_option_given(o, "prompt-field") || tt_option_given(o, "completion-field");
@@ -101,7 +102,7 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
     return st;
 }
 
-/* What tt import reads is no checkpoint yet. */
+/* Refuses a model that tt import must first turn into a checkpoint. */
 static tt_status refuse_other_model(const char *path)
 {
     static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json"};

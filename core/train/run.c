@@ -73,7 +73,7 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
 }
 
-/* A step that makes its own update does so after the one before. */
+/* A step that makes its own update does so after the update that the step before has left. */
 static tt_status step(struct tt_run *r, struct tt_stepper *s)
 {
     if (!r->late_plan) return tt_step(s);
@@ -132,7 +132,8 @@ tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const cha
 
 void tt_run_close(struct tt_run *r)
 {
-    if (r->late_plan && r->stepper.plan) tt_status_free(tt_engine_settle(r->engine)); /* what fails, fails again */
+    /* A failure here is not reported: the next use of the device fails too. */
+    if (r->late_plan && r->stepper.plan) tt_status_free(tt_engine_settle(r->engine));
     if (r->engine) r->engine->late = NULL;
     tt_feed_close(&r->feed);
     tt_guest_close(&r->guest);

@@ -7,13 +7,13 @@
 
 struct tt_step_clock {
     struct tt_backend *backend;
-    tt_event *ends; /* of the last `count` steps; that of a step that is known also says when the next could begin */
+    tt_event *ends; /* of the last `count` steps; the end of a step is also where the next one begins */
     int64_t count;
 };
 
-/* Step `step` is done, or none is and it is 0; up to `unread` steps are enqueued before their time is asked for. */
+/* `step` steps are done. Up to `unread` steps may be enqueued before their times are read. */
 tt_status tt_step_clock_open(struct tt_step_clock *k, struct tt_backend *b, int64_t unread, int64_t step);
-/* Step `step` is enqueued; or, once more, what came after it and is no part of a step has ended. */
+/* Call it when step `step` is enqueued. Call it again after a pause, so that the pause is not part of the next step. */
 tt_status tt_step_clock_mark(struct tt_step_clock *k, int64_t step);
 tt_status tt_step_clock_read(struct tt_step_clock *k, int64_t step, double *seconds); /* waits for the step */
 void tt_step_clock_close(struct tt_step_clock *k);

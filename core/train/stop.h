@@ -1,6 +1,6 @@
 /* SIGINT, SIGTERM, SIGHUP and SIGUSR1 ask a run to finish its step, save and stop. So does SIGPIPE: when the reader of
- * its output is gone, the run must not end unsaved. A second SIGINT stops at once. Where SIGINT
- * is ignored, as a script's shell has it for what runs in the background, Ctrl-C is, and kill -INT is not. */
+ * its output is gone, the run must not end unsaved. A second SIGINT stops at once. If SIGINT is ignored at the start,
+ * as for a process that a script runs in the background, Ctrl-C stays ignored, but kill -INT works. */
 #ifndef TT_STOP_H
 #define TT_STOP_H
 

@@ -27,7 +27,7 @@ struct trainer {
     size_t pair_room;
     int32_t *slots; /* hash table of the pairs: index + 1, 0 = free */
     uint64_t mask;
-    struct tt_heap heap; /* of the pairs: by count as it was when they were pushed */
+    struct tt_heap heap; /* the pairs, by their count when they were pushed */
 };
 
 static tt_status no_memory(void) { return tt_no_memory("training a tokenizer on so much text"); }

@@ -11,7 +11,7 @@ enum { LIMIT = 16 << 20 };
 
 /* ---- joining the files ---- */
 
-/* *text is NULL where there is no such file. */
+/* *text is NULL if there is no such file. */
 static tt_status read_file(const char *dir, const char *name, char **text, size_t *n)
 {
     char *path;
@@ -52,7 +52,7 @@ static bool is_null(const struct tt_json *v) { return !v || v->type == TT_JSON_N
 
 static const char class_name[] = "PreTrainedTokenizerFast", cleans[] = "clean_up_tokenization_spaces";
 
-/* One of tt, that says nothing of the tokenizer. */
+/* Whether tt wrote this file. It then says nothing about the tokenizer. */
 static bool says_nothing(const struct tt_json *config)
 {
     const struct tt_json *clean = tt_json_get(config, cleans);
@@ -69,7 +69,8 @@ static const char *content_of(const struct tt_json *j, int64_t id)
     return NULL;
 }
 
-/* auto_map names programs beside the files, which nobody copies. */
+/* auto_map names programs that lie beside the files. They are not copied, so auto_map is left out, and class_name takes
+ * the place of the class that they define. */
 static void put_config(struct tt_json_writer *w, const struct tt_json *config, const char *template, size_t n,
                        const char *end)
 {
@@ -114,7 +115,7 @@ tt_status tt_hf_about_join(const char *dir, const struct tt_json *j, int64_t end
 
 /* ---- reading ---- */
 
-/* The added token that the field names: its text, or an object with that as its content; -1: none. */
+/* The added token that the field names, by a string or by an object with that string as its content; -1: none. */
 static int32_t named(const struct tt_hf_bpe *b, const struct tt_json *about, const char *key)
 {
     const struct tt_json *v = tt_json_get(about, key);
@@ -135,7 +136,7 @@ static int32_t special(const struct tt_hf_bpe *b, const struct tt_json *post, co
     return one ? (int32_t)token : -1;
 }
 
-/* A template is a list of the text and of special tokens around it. */
+/* A template is a list: the text, and special tokens before and after it. */
 static void read_template_of(const struct tt_json *post, struct tt_hf_bpe *b)
 {
     const struct tt_json *single = tt_json_get(post, "single");

@@ -23,7 +23,7 @@ struct tt_hf_bpe {
     int64_t size;
     char **bytes;    /* (size) the bytes of each token; NULL: no such token */
     int32_t *length; /* (size) */
-    int32_t *sorted; /* tokens of the vocabulary whose names are bytes, sorted by these */
+    int32_t *sorted; /* tokens of the vocabulary whose names stand for bytes, sorted by these bytes */
     int64_t sorted_count;
     struct tt_hf_merge *slots; /* open addressing, a power of two of them; token < 0: free */
     uint64_t mask;
@@ -35,7 +35,7 @@ struct tt_hf_bpe {
     char *about;            /* tokenizer_config.json; NULL: none */
     int32_t begin;          /* the token that is put before a text; -1: none */
     int32_t bos, eos, pad;  /* those that tokenizer_config.json names; -1: none */
-    bool puts_more;         /* there are further tokens to put around a text, which tt does not */
+    bool puts_more;         /* its program puts further tokens around a text; tt does not */
 };
 
 /* Reads a tokenizer.json. TT_UNSUPPORTED, with the reason, if it is not a byte-level BPE that tt can reproduce. */
@@ -47,10 +47,12 @@ void tt_hf_bpe_free(struct tt_hf_bpe *b);
 /* The added token that ends a document: the eos_token, else by its name (<|endoftext|>, </s>, …); -1: none. */
 int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b);
 
+/* The slot of this pair in the hash table; its token is below 0 if there is no such merge. */
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right);
 /* Compares the bytes of two tokens, like memcmp. */
 int tt_hf_bpe_compare(const char *a, int64_t n, const char *b, int64_t m);
-/* Appends to tokens, which needs room for n more, with nfc for TT_NFC_GROWTH times as many, and adds to *count. */
+/* Encodes n bytes: writes their tokens at tokens[*count] and following, and adds their number to *count. There must be
+ * room for n more, or with nfc for TT_NFC_GROWTH times n. */
 tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t n, int32_t *tokens, int64_t *count);
 
 #endif

@@ -32,7 +32,7 @@ static bool is_nothing(const struct tt_json *j, const char *key)
            (value->type == TT_JSON_NUMBER && value->number == 0);
 }
 
-/* {"type": "NFC"}, also alone in a sequence. */
+/* {"type": "NFC"}, or a sequence of only that. */
 static bool is_nfc(const struct tt_json *normalizer)
 {
     const struct tt_json *list = tt_json_get(normalizer, "normalizers");

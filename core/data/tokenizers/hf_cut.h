@@ -20,8 +20,7 @@ tt_status tt_hf_cut_read(const struct tt_json *pre, struct tt_hf_cut *out);
 /* Its regular expression, as in a tokenizer.json. */
 const char *tt_hf_cut_pattern(const struct tt_hf_cut *c);
 
-/* The length up to the next single digit, or of that digit if the text begins with it. n without single_digits. n >= 1.
- */
+/* With single_digits, the length up to the next digit, or of the digit if the text begins with one; else n. n >= 1. */
 int64_t tt_hf_stretch(const struct tt_hf_cut *c, const char *text, int64_t n);
 /* The length of the first piece of a stretch. n >= 1. */
 int64_t tt_hf_piece(const struct tt_hf_cut *c, const char *text, int64_t n);

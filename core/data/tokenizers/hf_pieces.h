@@ -11,9 +11,11 @@
 void tt_hf_put_byte(struct tt_text *out, unsigned char byte);
 int tt_hf_byte_of(uint32_t point); /* the byte that a character stands for; -1: none */
 
+/* Writes a ByteLevel step, which does not split. */
 void tt_hf_put_byte_level(struct tt_json_writer *w, const char *key);
+/* Writes the pre_tokenizer that splits as this kind of tokenizer does. */
 void tt_hf_put_pre_tokenizer(struct tt_json_writer *w, const char *key, enum tt_tokenizer_kind kind);
-/* The pre_tokenizer of another program that splits in this way; tt_hf_cut_read reads it back. */
+/* Writes the pre_tokenizer of another program that splits in this way; tt_hf_cut_read reads it back. */
 void tt_hf_put_cut(struct tt_json_writer *w, const char *key, const struct tt_hf_cut *cut);
 
 #endif

@@ -20,7 +20,7 @@ static bool same(const struct tt_json *a, const struct tt_json *b)
     return true;
 }
 
-/* The kind of ours that has this pre_tokenizer; -1: none. */
+/* The kind of tt's own tokenizers that has this pre_tokenizer; -1: none. */
 static int kind_of_pieces(const struct tt_json *pre)
 {
     int found = -1;
@@ -91,7 +91,7 @@ static tt_status read_chars(const char **words, int64_t n, struct tt_tokenizer *
 {
     uint32_t *points = calloc((size_t)n, sizeof *points);
     tt_status st = points ? TT_OK : tt_no_memory("the tokenizer");
-    int64_t first = !strcmp(words[0], TT_END_OF_TEXT); /* of which points[0] is 0 */
+    int64_t first = !strcmp(words[0], TT_END_OF_TEXT); /* its points[0] stays 0 */
     for (int64_t i = first; i < n && !st; i++) {
         size_t length = strlen(words[i]);
         bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length &&
@@ -117,8 +117,8 @@ static tt_status read_kind(enum tt_tokenizer_kind kind, const struct tt_json *mo
     return st;
 }
 
-/* Writing what was read must give the same vocabulary and added tokens again, with no normalizer. Otherwise it would
- * produce other tokens than the file. Files of older versions spell the byte 0 like the other bytes. */
+/* Writing what was read must give the same vocabulary and added tokens again, with no normalizer. Otherwise tt would
+ * produce other tokens than the file says. Files of older versions spell the byte 0 like the other bytes. */
 static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *j)
 {
     struct tt_json_writer w = {0};

@@ -15,7 +15,7 @@ struct tt_learner {
     int64_t bytes;
     struct tt_pieces counters[COUNTERS]; /* bpe: one for each thread, added up in the end */
     const struct tt_stretch *stretches;
-    int next; /* counter that is free; the rest while the threads count */
+    int next; /* the first free counter; like the rest, only used while the threads count */
     tt_status error;
     pthread_mutex_t lock;
 };
@@ -54,7 +54,7 @@ static tt_status see_characters(struct tt_learner *l, const struct tt_stretch *s
     return TT_OK;
 }
 
-/* Whichever counter is free: what they add up to is the same. */
+/* Takes whichever counter is free: their sum is the same. */
 static void count_some(void *context, int64_t from, int64_t to)
 {
     struct tt_learner *l = context;

@@ -79,7 +79,7 @@ static uint32_t pair_of(uint32_t first, uint32_t second)
     return 0;
 }
 
-/* ---- apart, in order, together ---- */
+/* ---- decompose, order, compose ---- */
 
 static void add(struct work *w, uint32_t point)
 {

@@ -472,7 +472,7 @@ static const struct tt_nfc_parts parts[] = {
 };
 // clang-format on
 
-/* Of parts: those that compose, by first and second. */
+/* Indices into parts[] of the pairs that compose, sorted by first and second code point. */
 // clang-format off
 static const uint16_t pairs[] = {
     912, 909, 913, 0, 1, 2, 3, 53, 55, 238, 4, 572, 5, 165, 208, 210, 570, 415, 57, 417, 419, 421, 59, 61, 63, 65, 6,

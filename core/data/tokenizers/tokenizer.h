@@ -24,8 +24,8 @@ struct tt_stretch {
 /* Learns a tokenizer from text that comes in parts: "chars", the characters of it, or "bpe", byte-pair encoding. */
 struct tt_learner;
 tt_status tt_learner_open(const char *kind, struct tt_learner **out);
-/* Several threads (as of tt_parallel; 0: as many as there are) count the stretches; what is learnt does not depend on
- * how many. On an error, *bad is the index of the stretch that it is about. */
+/* Counts the stretches with several threads (as for tt_parallel; 0: as many as there are). What is learnt does not
+ * depend on how many. On an error, *bad is the index of the stretch that it is about. */
 tt_status tt_learner_add(struct tt_learner *l, int threads, const struct tt_stretch *stretches, int64_t count,
                          int64_t *bad);
 /* With `ends`, "chars" has a token that ends documents: the character 0. "bpe" has vocab_size tokens: 256 bytes and the
@@ -35,7 +35,7 @@ tt_status tt_learner_finish(struct tt_learner *l, bool ends, int64_t vocab_size,
                             struct tt_tokenizer **out);
 void tt_learner_close(struct tt_learner *l);
 
-/* The same for a text that is there whole. */
+/* The same for one text that is in memory. */
 tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out);
 tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
                              void (*progress)(int64_t done, int64_t total, void *), void *arg,
@@ -47,18 +47,18 @@ void tt_tokenizer_free(struct tt_tokenizer *t);
 
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
-/* The token after each document; -1: there is none. Of bytes and bpe it is 0, the byte 0, which no document contains.
- * Of a tokenizer of another program it is its eos_token, else the added token that is called like one. */
+/* The token after each document; -1: there is none. For bytes and bpe it is 0, the byte 0, which no document contains.
+ * For a tokenizer of another program it is its eos_token, else an added token with a usual name: <|endoftext|>, … */
 int32_t tt_tokenizer_end(const struct tt_tokenizer *t);
-/* The token that a tokenizer of another program puts before a text; -1: none. tt_tokenizer_encode leaves it to its
- * callers. */
+/* The token that a tokenizer of another program puts before a text; -1: none. tt_tokenizer_encode leaves adding it to
+ * its callers. */
 int32_t tt_tokenizer_begin(const struct tt_tokenizer *t);
-/* Whether it puts further tokens around a text, which tt does not. */
+/* Whether the other program puts further tokens around a text. tt does not. */
 bool tt_tokenizer_puts_more(const struct tt_tokenizer *t);
 /* Where a text may be cut between two lines, as text_reader.c does, without changing its tokens. */
 enum tt_line_cut {
     TT_CUT_AFTER_LINE, /* after \n and \r\n */
-    TT_CUT_IN_CRLF,    /* after \n, but between \r and \n: the two are one token only where the text ends after them */
+    TT_CUT_IN_CRLF,    /* after \n, but between \r and \n: the two are one token only if the text ends after them */
     TT_NO_CUT,         /* nowhere: a token may go on from line to line */
 };
 enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t);
@@ -66,11 +66,11 @@ enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t);
 /* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
                               int64_t *count);
-/* At most so many tokens are made of a byte: 1, or more where a text is normalized, which may make it longer. */
+/* The most tokens per byte of text: 1, or more if the tokenizer normalizes a text, which may make it longer. */
 int tt_tokenizer_growth(const struct tt_tokenizer *t);
-/* The tokens of each stretch, encoded by several threads: counts[i] of them, which begin in `tokens` at the number of
- * bytes of the stretches before, times tt_tokenizer_growth; `tokens` has room for so many. On an error, *bad is the
- * first stretch with one. */
+/* Encodes each stretch, with several threads. Stretch i has counts[i] tokens. They begin in `tokens` at the number of
+ * bytes of all stretches before it times tt_tokenizer_growth; `tokens` has room for all bytes times that. On an error,
+ * *bad is the first stretch with one. */
 tt_status tt_tokenizer_encode_stretches(const struct tt_tokenizer *t, int threads, const struct tt_stretch *stretches,
                                         int64_t count, int32_t *tokens, int64_t *counts, int64_t *bad);
 /* Appends. A token out of range becomes U+FFFD. */

@@ -41,7 +41,7 @@ static void put_own(const struct tt_tokenizer *t, struct tt_json_writer *w)
     tt_json_end(w, '}');
 }
 
-/* As it was read, and what its tokenizer_config.json says behind that. */
+/* The tokenizer.json as it was read, with its tokenizer_config.json added at the end. */
 static void put_other(const struct tt_hf_bpe *b, struct tt_text *out)
 {
     tt_text_add(out, b->source, strlen(b->source) - (b->about ? 1 : 0));
@@ -153,7 +153,7 @@ static tt_status from_json(const struct tt_json *j, struct tt_tokenizer **out)
     return tt_fail(TT_FAILED, "its kind \"%.40s\" is none of bytes, words, chars, bpe", kind);
 }
 
-/* The file of another program with what lies beside it. */
+/* Adds to the tokenizer.json of another program what the files beside it say. */
 static tt_status with_about(const char *path, struct tt_json **j)
 {
     const char *slash = strrchr(path, '/');

@@ -47,7 +47,7 @@ struct tt_word {
 void tt_words_sort(struct tt_word *words, int64_t n);
 int32_t tt_words_find(const struct tt_word *words, int64_t n, const char *word); /* -1: not found */
 
-/* The byte at `at` of a text that begins at `base` of its file is not UTF-8. */
+/* The error that the byte text[at] is not UTF-8. The text begins at byte `base` of its file. */
 tt_status tt_not_utf8(const char *text, int64_t at, int64_t base);
 
 tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_tokenizer **out); /* ascending */
