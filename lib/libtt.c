@@ -57,10 +57,11 @@ struct told {
 #define TOLD(field) TT_FIELD(TT_OF_COMMAND, struct told, field)
 static const struct tt_option told[] = {
     {"fault", TOLD(fault), TT_S_COMPUTE, 1 << TT_CMD_TRAIN, "", NULL, "NAME",
-     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none"},
+     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or a hidden one drawn by SEED; \"\" "
+             "= none"},
     {"link", TOLD(link), TT_S_RANKS, 1 << TT_CMD_TRAIN, "", NULL, "GB/S[,US]",
-     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for "
-             "exercise 11; on the CPU only; \"\" = as they are"},
+     .help = "simulate links of this speed between ranks, with this many microseconds per message, for exercise 11; "
+             "on the CPU only; \"\" = do not"},
 };
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
@@ -104,7 +105,7 @@ void libtt_close(libtt_backend *b)
 
 /* ---- a model ---- */
 
-/* Of a checkpoint that goes on without its data. */
+/* The tokenizer of a checkpoint that goes on without its data. */
 static tt_status load_tokenizer(libtt_model *m, const char *checkpoint)
 {
     char path[1200];

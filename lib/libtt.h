@@ -6,10 +6,10 @@
  *     for (int i = 0; i < 100; i++) libtt_step(model, NULL, NULL, &error);
  *     libtt_save(model, "runs/mine", &error);
  *
- * Settings are lines "option: value", as in a file for `tt train --config`; `tt help train` lists the options.
- * A model trains exactly as with `tt train` and the same settings, bit for bit, and either can resume what the other
- * saved. The library trains on one device and refuses "ranks"; what several ranks saved it loads, and takes as many
- * sequences in a step as they did. Processes that mpirun or srun starts train each by itself.
+ * Settings are lines "option: value", as in a file for `tt train --config`; `tt help train` lists the options. A model
+ * trains exactly as with `tt train` and the same settings, bit for bit, and either can resume what the other saved. The
+ * library trains on one device and refuses the setting "ranks". It loads what several ranks saved, and then takes as
+ * many sequences in a step as they did. Processes that mpirun or srun starts train independently.
  *
  * A function that fails returns false or NULL and sets *error, which may be NULL. After LIBTT_USAGE the model is
  * unchanged; after a failure of the device, load it again. The library never exits. It prints nothing, except a line on
@@ -84,10 +84,9 @@ struct libtt_shape libtt_shape(const libtt_model *m);
 
 struct libtt_metrics {
     int64_t step; /* number of this step, from 1 */
-    float loss;   /* mean over the targets of the step that count, in nats; NaN: all are of prompts */
+    float loss;   /* mean over the targets that count, in nats; NaN: none counts, all belong to prompts */
     float grad_norm, learning_rate;
-    /* False: loss or gradients were not finite, so the weights were not updated. The setting on-nan has no effect here.
-     */
+    /* False: loss or gradients were not finite, so weights were not updated. The setting on-nan has no effect here. */
     bool applied;
 };
 
@@ -116,30 +115,30 @@ bool libtt_export(libtt_model *m, const char *path, const char *dtype, struct li
 struct libtt_sampling {
     int64_t max_tokens; /* to generate, at least 1 */
     double temperature; /* below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token */
-    int64_t top_k;      /* draw from so many likeliest tokens; 0: from all */
+    int64_t top_k;      /* draw from this many of the likeliest tokens; 0: from all */
     double top_p;       /* draw from the likeliest tokens that together have this probability; 1: from all */
     double repetition_penalty; /* above 1 makes tokens that are there already less probable; 0 or 1: none */
     uint64_t seed;
     bool ignore_end; /* go on after the token that ends a text */
-    /* Called with each new token; false ends it there. May be NULL. It must not use the model. */
+    /* Called with each new token; generation ends if it returns false. May be NULL. It must not use the model. */
     bool (*on_token)(int32_t token, void *arg);
     void *arg;
 };
 
-/* The token that ends a text: the one that the documents of the data end with, else the tokenizer's; -1: there is none.
- */
+/* The token that ends a text: the one that ends the documents of the data, else the tokenizer's; -1: there is none. */
 int32_t libtt_end_token(const libtt_model *m);
 
-/* Continues `count` tokens with the tokens that `tt generate` would draw; 0 tokens start where the data start, as an
- * empty prompt does there. A token that ends a text (of several each does) ends it and is the last. `out` has room for
- * max_tokens; *made is how many there are. */
+/* Continues a prompt of `count` tokens with the tokens that `tt generate` would draw. With 0 tokens the text starts
+ * where one of the data would, as with an empty prompt of `tt generate`. The first token that ends a text, of which
+ * there may be several, is the last of the continuation, unless ignore_end is set. `out` has room for max_tokens; *made
+ * is the number of tokens in it. */
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error);
 
 /* Text to tokens and back with the tokenizer of the data or of the checkpoint. Returns how many tokens or bytes there
- * are, of which the first `room` are written, or -1 after a failure. Text is UTF-8, with no 0 at its end.
- * encode puts the token before a text that the tokenizer of another program does, as that of Llama 3, unless the text
- * begins with it. */
+ * are, of which the first `room` are written, or -1 after a failure. Text is UTF-8, with no 0 at its end. Some
+ * tokenizers put a token before each text, as that of Llama 3 does. Then encode does so too, unless the text begins
+ * with that token. */
 int64_t libtt_encode(const libtt_model *m, const char *text, int64_t bytes, int32_t *tokens, int64_t room,
                      struct libtt_error *error);
 int64_t libtt_decode(const libtt_model *m, const int32_t *tokens, int64_t count, char *text, int64_t room,

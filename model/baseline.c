@@ -16,7 +16,7 @@ static void residual_add(struct build *b, struct residual *r)
     *r = (struct residual){sum, NULL};
 }
 
-/* Of rows of `cols`, which follow each other in memory. */
+/* RMSNorm of rows of `cols` elements that follow each other in memory. */
 static struct norm_acts rms_steps(struct build *b, void *x, const void *w, int64_t rows, int64_t cols)
 {
     void *square = activation(b, "norm_square", rows, cols);
@@ -42,7 +42,7 @@ static void rms_steps_backward(struct build *b, const void *dy, const struct nor
            .ldo = cols);
     LAUNCH(b->p, col_sum, .x = t, .out = dw, .rows = rows, .cols = cols, .accumulate = b->accumulate);
     LAUNCH(b->p, mul_cols, .x = dy, .w = w, .out = dxhat, .rows = rows, .cols = cols);
-    /* xhat = x·rstd, by rstd and then by x */
+    /* xhat = x·rstd: the gradient by rstd, then by x */
     LAUNCH(b->p, mul, .x = dxhat, .y = n->x, .out = t, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
            .ldo = cols);
     LAUNCH(b->p, row_sum, .x = t, .out = coef, .rows = rows, .cols = cols, .factor = 1);
@@ -72,8 +72,8 @@ void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts
     LAUNCH(b->p, add, .x = dr.x, .y = dx, .out = dr.x, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
 }
 
-/* ---- the same of each head of q and k: taken out of the packed rows, and put back. With sequences of one token,
- * splitting and merging heads are copies ---- */
+/* ---- the same for each head of q and k: copied out of the packed rows, and back. The heads are split and merged as
+ * for sequences of one token, so these are plain copies ---- */
 
 static void heads_out(struct build *b, const void *packed, void *x, int64_t heads)
 {
@@ -246,7 +246,7 @@ void loss_steps(struct build *b, struct measured logits, float *losses, int64_t 
     LAUNCH(b->p, scale, .x = logits.x, .state = b->state, .n = rows * V, .factor = b->loss_factor);
 }
 
-/* ---- optimiser: every step of every tensor a kernel of its own ---- */
+/* ---- optimiser: one kernel for each step and tensor ---- */
 
 enum { PARTS_PER_TENSOR = 16 };
 

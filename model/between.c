@@ -13,7 +13,7 @@ struct wanted {
     size_t room;
 };
 
-/* Floats [from, from + count) of the gradients, together with those right before them. */
+/* Adds floats [from, from + count) of the gradients to the list, merged with those right before them. */
 static bool want(struct wanted *w, int64_t from, int64_t count)
 {
     struct tt_bytes b = {(size_t)from * sizeof(float), (size_t)(from + count) * sizeof(float)};

@@ -6,7 +6,7 @@ void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_act
 {
     n->amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL;
     bool delayed = b->scales && user && bundle_in_fp8(b, user);
-    n->cast = (n->amax || delayed) && b->p->layer >= 0; /* chunks of the head read the last one again */
+    n->cast = (n->amax || delayed) && b->p->layer >= 0; /* the last norm keeps y: every chunk of the head reads it */
     (fused(b, TT_FUSE_NORM) ? norm_fused : norm_steps)(b, r, w, n);
 }
 
@@ -102,7 +102,8 @@ static void attention_core_backward(struct build *b, const struct attention_acts
         (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
 }
 
-/* RoPE in the product of q, k and v, where the device has such. Not for generation, as with SwiGLU below. */
+/* Whether RoPE is a part of the product of q, k and v, where the device has such products. Not for generation, as with
+ * SwiGLU below. */
 static bool rope_in_product(const struct build *b)
 {
     struct bundle qkv = qkv_bundle(b);
@@ -126,8 +127,8 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
     if (b->sequences) cache_fill(b, a->attn.qkv);
 }
 
-/* SwiGLU in the products around it, where the device has such. Not for generation, whose prompts have all lengths: each
- * would be timed. */
+/* Whether SwiGLU is a part of the products around it, where the device has such products. Not for generation: prompts
+ * have all lengths, and the products would be timed for each. */
 static bool swiglu_in_products(const struct build *b)
 {
     struct bundle gate_up = gate_up_bundle(b);
@@ -151,8 +152,8 @@ static void ffn_inner(struct build *b, struct block_acts *a)
     (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
 
-/* The stream grows by x·Wᵀ: the product adds it where the device can do that for less than the next norm, which else
- * does it. */
+/* Adds x·Wᵀ to the residual stream. The product does it where the device adds for less than the next norm would; else
+ * that norm does it. */
 static void add_to_residual(struct build *b, const struct bundle *s, struct measured x, const char *name,
                             struct residual *r, struct fp8_acts *kept)
 {
@@ -166,7 +167,7 @@ static void add_to_residual(struct build *b, const struct bundle *s, struct meas
     bundle_forward(b, s, x, true, r->delta, kept);
 }
 
-/* Everything the backward pass needs: up to what the down projection multiplies. */
+/* The part of a block that the backward pass needs: up to the input of the down projection. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle out = out_bundle(b), gate_up = gate_up_bundle(b);

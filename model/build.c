@@ -39,16 +39,17 @@ static struct tt_gemm plain(const struct build *b)
     return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
 }
 
-/* What a small product takes of the device, all but one of `parts` parts, so that others find room beside it. In floats
- * that was found to be slower. It is the same whether others do run then, for the same bits. */
+/* The multiprocessors that a small product takes: all but one of `parts` parts of the device, so that others find room
+ * beside it. 0: all of them. In fp32 leaving room was found to be slower. The number does not depend on whether others
+ * do run, so that the bits stay the same. */
 static int units_beside(const struct build *b, const struct tt_gemm *g, int parts)
 {
     bool small = b->p->dtype != TT_F32 && tt_gemm_flops(g) < b->m->small_product;
     return small ? b->m->units - b->m->units / parts : 0;
 }
 
-/* y (rows, out) = x·Wᵀ, and dx (rows, in) = dy·W. In training the update may run beside a layer's forward pass
- * (late.c). */
+/* y (rows, out) = x·Wᵀ, and dx (rows, in) = dy·W. In training, the forward product of a layer leaves room for the
+ * update that may run beside it (late.c). */
 static struct tt_gemm forward_of(const struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in,
                                  int64_t out, int64_t ldy)
 {
@@ -71,9 +72,9 @@ static struct tt_gemm dx_of(const struct build *b, const void *dy, int64_t lddy,
     return g;
 }
 
-/* How many of `out` columns, in rows that begin at multiples of 16 bytes, one product makes or sums over: libraries
- * have fast kernels for whole units of 16 bytes alone. The few columns that are left get a product of their own where
- * that is worth it: of the 50257 tokens of GPT-2 one. */
+/* How many of `out` columns one product makes or sums over. Libraries have fast kernels only for whole units of 16
+ * bytes, in rows that begin at multiples of 16 bytes. The few columns that are left get a product of their own where
+ * that is worth it: one column of the 50257 tokens of GPT-2. */
 static int64_t columns_at_once(const struct build *b, int64_t out, int64_t ld)
 {
     const int64_t worth = 512;
@@ -123,7 +124,7 @@ void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, voi
                int64_t out, bool add)
 {
     int64_t most = columns_at_once(b, out, lddy);
-    if (most < out) { /* the few first, so that it is their small sum that is rounded in between */
+    if (most < out) { /* the few columns first, so that the sum rounded in between is the small one */
         struct tt_gemm few = dx_of(b, view(b, dy, most), lddy, view(b, w, most * in), dx, rows, in, out - most);
         few.beta = add;
         tt_plan_gemm(b->p, &few);

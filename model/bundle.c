@@ -1,26 +1,26 @@
 /* Products with weights, in the type of the activations or with 8-bit factors (--precision fp8).
  *
- * In 8 bits, weights and activations are E4M3 and gradients E5M2, each tensor with a scale of its own, made of its
- * largest magnitude at present. A product sums along the rows of both factors, so three products need
+ * In 8 bits, weights and activations are E4M3 and gradients E5M2. Each tensor has a scale of its own, made from its
+ * largest magnitude in this step. A product sums along the rows of both factors, so three products need
  *
  *   y  = x·Wᵀ     x and W as they are
  *   dx = dy·W     dy as it is, W transposed
  *   dW = dyᵀ·x    dy and x transposed
  *
- * A tensor of n elements costs a pass of 2·n bytes that writes n for each of the two forms. Its largest magnitude is
- * taken by the kernel that writes it, or, where that kernel does not, in another pass of 2·n. W is cast when it is
- * used, so that no copy of all weights is kept; x is kept transposed if it is not there in the backward pass in any
- * other form. Attention's output is: its backward pass, which reads it, makes the transposed codes on the way. The
- * scale of the forward pass serves the backward pass too.
+ * To cast a tensor of n elements, a pass reads 2·n bytes and writes n for each of the two forms. Its largest magnitude
+ * is taken by the kernel that writes the tensor, or, where that kernel does not, in another pass of 2·n bytes. W is
+ * cast when it is used, so that no copy of all weights is kept. x is kept transposed if the backward pass does not have
+ * it in any other form. It does have attention's output: attention's backward pass reads it, and makes the transposed
+ * codes on the way. The scale of the forward pass serves the backward pass too.
  *
- * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
- * cast takes the magnitude of this step with it, and SwiGLU and attention write codes at once, forward and backward,
- * and so do norms backward; attention's output and the gradient of the residual stream are in memory too, for what
- * comes after.
+ * With --fp8-scaling delayed, a scale comes from the magnitudes of earlier steps, so no pass is needed for it. The cast
+ * takes this step's magnitude on the way. SwiGLU and attention, forward and backward, and norms backward write codes
+ * directly. Attention's output and the gradient of the residual stream are also stored as they are, since later
+ * operations read them.
  *
- * With --fp8-scaling row, each row of a factor has a scale: a tensor has those of its rows as it is and those of its
- * columns transposed, made in one pass of their own. All factors are E4M3 then: within a row gradients need no wider
- * range, and have a bit more. */
+ * With --fp8-scaling row, each row of a factor has a scale. As it is, a tensor has the scales of its rows; transposed,
+ * those of its columns. One extra pass makes both. All factors are E4M3 then: within a row, gradients need no wider
+ * range, and E4M3 gives them one more bit. */
 #include "core/base/fp8.h"
 #include "model/build.h"
 #include "model/scales.h"
@@ -34,7 +34,7 @@ static enum tt_dtype output_type(const struct build *b, const struct bundle *s)
 }
 static int64_t width_of(const struct bundle *s, int i) { return s->whole ? s->width : s->out[i]; }
 
-/* The libraries multiply 8-bit factors of such sizes only. */
+/* The libraries multiply 8-bit factors only if their sizes are multiples of 16. */
 bool bundle_in_fp8(const struct build *b, const struct bundle *s)
 {
     bool wanted = b->c->precision == TT_PREC_FP8 && (s->w[0] != TT_W_HEAD || b->c->fp8 == TT_FP8_ALL);
@@ -52,7 +52,7 @@ static enum tt_dtype gradients(const struct build *b)
     return scaled_by_rows(b) ? numbers(b) : tt_fp8_e5m2(b->m->fp8_fnuz);
 }
 
-/* A factor's scale from this row on, and that of the transposed factor. */
+/* Where the scales of a factor begin for this row, and for the transposed factor: behind those of its rows. */
 static const float *from_row(const struct build *b, const float *scale, int64_t row)
 {
     return scaled_by_rows(b) ? scale + row : scale;
@@ -62,8 +62,9 @@ static const float *turned(const struct build *b, const float *scale, int64_t ro
     return from_row(b, scale, rows);
 }
 
-/* All of a micro-batch are set to 0 at once. A layer has four inputs of products, computed twice with recomputation,
- * and four gradients; beside the layers are the last norm, twice, and the chunks of the head. */
+/* The magnitudes of a micro-batch are set to 0 together. A layer has up to 12: four inputs of products, twice with
+ * recomputation, and four gradients. Outside of the layers there are the last norm, twice, and the chunks of the
+ * head. */
 float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
 {
     int64_t most = 12 * b->c->num_layers + 2 + b->T / 16;
@@ -77,7 +78,8 @@ float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
     return b->amax_used < most ? b->amax + b->amax_used++ : NULL;
 }
 
-/* With scales from a history: that of one of the bundle's factors, and where its magnitude of this step goes. */
+/* With scales from a history: the scale of one of the bundle's factors, and where its magnitude of this step goes; else
+ * NULLs. */
 struct delayed {
     const float *scale;
     float *amax;
@@ -107,7 +109,8 @@ void record_scales(struct build *b)
 
 static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
 
-/* x (rows, cols) in 8 bits by rows: its scales are those of rows and then of columns. */
+/* Casts x (rows, cols) to 8 bits with a scale per row: the scales of rows, then those of columns for the transposed
+ * codes. */
 static struct factor cast_by_rows(struct build *b, const void *x, int64_t rows, int64_t cols, enum tt_dtype type,
                                   uint8_t *codes, uint8_t *transposed, const float *scale)
 {
@@ -123,7 +126,7 @@ static struct factor cast_by_rows(struct build *b, const void *x, int64_t rows, 
     return (struct factor){codes, transposed, made ? made : scale};
 }
 
-/* x (rows, cols) in 8 bits. Without a scale, it gets one of its own. */
+/* Casts x (rows, cols) to 8 bits. Without a scale in `by`, makes one from its largest magnitude. */
 static struct factor cast(struct build *b, const char *name, struct measured x, int64_t rows, int64_t cols,
                           enum tt_dtype type, unsigned forms, struct delayed by)
 {
@@ -158,7 +161,7 @@ static struct tt_gemm product(const struct build *how, const uint8_t *a, const f
 
 /* ---- forward ---- */
 
-/* What a block that is computed again needs later is kept by that second pass alone. */
+/* With --recompute block, only the second pass over a block keeps what the backward pass needs. */
 static bool is_kept(const struct build *b)
 {
     return b->train && (b->c->recompute != TT_RECOMPUTE_BLOCK || b->p->phase == TT_BACKWARD);
@@ -214,7 +217,8 @@ struct output_gradient output_gradient(struct build *b, const struct bundle *s, 
     return d;
 }
 
-/* Part i of the bundle, whose columns in dy begin at `at`; w and x are what the two functions below have made. */
+/* The products of part i of the bundle, whose columns in dy begin at `at`. w comes from turned_weights, x8 from
+ * input_of. */
 static void part_dx(struct build *b, const struct bundle *s, int i, int64_t at, const struct output_gradient *d,
                     const struct factor *w, void *dx)
 {
@@ -311,7 +315,7 @@ void attention_codes_backward(struct build *b, struct attention_acts *a, const s
     a->d_amax = ends ? amax_for(b, qkv, TT_FUSE_ATTENTION) : NULL;
     a->d_codes = a->d_transposed = NULL;
     if (!ends || !b->scales || !bundle_in_fp8(b, qkv)) return;
-    if (b->c->qkv_bias) return; /* its gradient is summed up from that in memory */
+    if (b->c->qkv_bias) return; /* the gradient of the biases is summed from dqkv in memory */
     a->d_amax = by.amax, a->d_scale = by.scale;
     a->d_codes = bytes(b, "fp8_gradient", b->T * b->P);
     a->d_transposed = bytes(b, "fp8_gradient", b->T * b->P);

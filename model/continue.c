@@ -31,7 +31,7 @@ static tt_status hand_out(struct tt_continuation *w, const int32_t *chosen, bool
     return TT_OK;
 }
 
-/* A device that computes by itself is given the next step before the last one's tokens are looked at. A step too many
+/* A device that runs asynchronously gets the next step before the tokens of the last one are looked at. A step too many
  * is thrown away. */
 static tt_status steps(struct tt_decoder *d, struct tt_continuation *w, bool *ended)
 {
@@ -113,8 +113,8 @@ static tt_status row_by_row(const struct tt_config *c, const struct tt_engine *w
     return TT_OK;
 }
 
-/* Rows have one table of angles, and those of dynamic RoPE depend on how long a prompt is beyond what the model is
- * for. */
+/* Whether rows need tables of angles of their own. All rows share one table, and with dynamic RoPE its angles depend on
+ * the length of a prompt that is longer than the model is for. */
 static bool angles_differ(const struct tt_config *c, const struct tt_continuation *w)
 {
     struct tt_rope_scaling s;

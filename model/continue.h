@@ -18,12 +18,12 @@ struct tt_continuation {
     int64_t rows, max_tokens;
     struct tt_sampling how;
     int64_t known; /* only tokens below are chosen: those the tokenizer knows; 0 = all */
-    bool uncached; /* every token computes all before it anew, one prompt after the other; slow, for tests */
-    /* Called with each new token of a prompt; false: it ends with this one. */
+    bool uncached; /* no cache: every token recomputes all before it, prompt after prompt; slow, for tests */
+    /* Called with each new token of a prompt. If it returns false, the continuation ends with that token. */
     bool (*on_token)(int64_t row, int32_t token, void *arg);
     void *arg;
     double prompt_seconds, seconds; /* out: for reading the prompts, and for the tokens after the first */
-    int64_t steps;                  /* out: that the tokens after the first took */
+    int64_t steps;                  /* out: steps for the tokens after the first */
 };
 
 /* `weights` is an engine with the weights of a model of configuration c. */

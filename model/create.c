@@ -9,12 +9,14 @@
 #include "model/model.h"
 #include "model/params.h"
 
-/* A smaller product leaves most of the device idle and loses nothing by running beside others; a larger one would only
- * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
+/* The FLOPs of the smallest product that runs alone. A smaller one leaves most of the device idle and loses nothing by
+ * running beside others; a larger one would only slow them down. On an H200, which has 132 multiprocessors, these FLOPs
+ * take 20 µs. */
 static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
 
-/* With fewer the update takes longer than the forward pass beside it, with more that has too few. On an H200, of 132,
- * 33 are best beside products that leave room for them (build.c), and 48 beside larger ones, which do not. */
+/* How many multiprocessors the optimiser takes beside the forward pass. With fewer, the update takes longer than the
+ * forward pass; with more, the forward pass has too few. Of the 132 of an H200, 33 are best beside products that leave
+ * room for them (build.c), and 48 beside larger ones, which do not. */
 static int beside_units(const struct tt_model *m)
 {
     const struct tt_config *c = &m->config;
@@ -68,8 +70,8 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 
 void tt_flash_refused_note(int64_t head_dim, char out[160])
 {
-    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs",
-             (long long)head_dim);
+    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; it runs the fused attention "
+             "instead", (long long)head_dim);
 }
 
 void tt_model_note(const struct tt_model *m, char out[160])
@@ -98,7 +100,7 @@ void tt_fp8_note(const struct tt_model *m, char out[160])
 
 struct init {
     float *weights; /* of the tensor */
-    int64_t first;  /* of these, where this begins */
+    int64_t first;  /* index of the first to set */
     double deviation;
     uint64_t seed, tensor;
 };
@@ -110,8 +112,8 @@ static void init_part(void *context, int64_t from, int64_t to)
         t->weights[j] = (float)(t->deviation * tt_normal(t->seed, t->tensor, (uint64_t)j));
 }
 
-/* Of every tensor what lies from `begin` to `end` of the arena. On several threads, since a billion weights would take
- * a minute. Each weight is a function of its index. */
+/* Sets the weights from `begin` to `end` of the arena. Several threads share the work, since one would take a minute
+ * for a billion weights. Each weight is a function of its index, so the number of threads changes nothing. */
 static void init_between(const struct tt_model *m, float *weights, int64_t begin, int64_t end)
 {
     enum { LEAST = 1 << 16 }; /* weights worth a thread */

@@ -1,8 +1,8 @@
 /* Generation: one new token of each sequence. Its key and value join a cache, and its query attends to all of it.
  *
- * A step reads every weight once, and that is nearly all of its time. So there are five kernels to a block, and what is
- * small beside the weights (norms, residual, RoPE, SwiGLU) is done by the kernels that have it at hand. Biases of q, k
- * and v and norms of q and k have kernels of their own. All versions of the model generate with these. */
+ * A step reads every weight once, which takes nearly all of its time. So a block has five kernels, and what is small
+ * beside the weights (norms, residual, RoPE, SwiGLU) is a part of the kernel that has its data at hand. Biases of q, k
+ * and v and norms of q and k have kernels of their own. All versions of the model generate with these kernels. */
 #include <math.h>
 
 #include "model/build.h"

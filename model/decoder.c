@@ -4,7 +4,7 @@
 
 #include "core/base/rng.h"
 
-/* Streams of random numbers, apart from those of weights and data. */
+/* Streams of random numbers, other than those of weights and data. */
 enum { STREAM_SAMPLE = 1 << 20, LEAST_FILL = 16 };
 
 uint32_t tt_decoder_draw(uint64_t seed, int64_t at)
@@ -12,8 +12,8 @@ uint32_t tt_decoder_draw(uint64_t seed, int64_t at)
     return (uint32_t)(tt_random(seed, STREAM_SAMPLE, (uint64_t)at) >> 32);
 }
 
-/* All but the last token of a prompt are read at once, in a plan for a power of two of them. So few plans serve all
- * prompts, and what a prompt gives does not depend on those beside it. */
+/* All but the last token of a prompt are read at once, in a plan for a power of two tokens. So few plans serve all
+ * prompts, and the result of a prompt does not depend on those beside it. */
 static int64_t fill_size(int64_t prompt_count)
 {
     int64_t n = LEAST_FILL;
@@ -40,7 +40,7 @@ static tt_status make_model(struct tt_decoder *d, const struct tt_config *c, con
     TT_TRY(st);
     TT_TRY(weights->backend->ops->info(weights->backend->self, &device));
     tt_model_fit(d->model, &device);
-    /* The cache wants keys that are rotated in place. */
+    /* The cache is filled from packed rows, so their keys must be rotated in place. */
     if (!d->model->fuse[TT_FUSE_ATTENTION]) d->model->fuse[TT_FUSE_ROPE] = false;
     return TT_OK;
 }
@@ -93,7 +93,7 @@ static tt_status plan_fill(struct tt_decoder *d, int64_t tokens)
     return TT_OK;
 }
 
-/* The tokens behind the prompt are 0: nothing looks back at their keys before they are overwritten. */
+/* The tokens behind the prompt are 0. Nothing attends to their keys before they are overwritten. */
 static tt_status fill(struct tt_decoder *d, int64_t row, const int32_t *prompt, int64_t count)
 {
     int32_t sequence = (int32_t)row;
@@ -168,7 +168,7 @@ void tt_decoder_close(struct tt_decoder *d)
 {
     struct tt_backend *b = d->engine.backend;
     if (b) {
-        tt_status_free(b->ops->stream_sync(b->self, NULL)); /* a step may be under way that nobody takes */
+        tt_status_free(b->ops->stream_sync(b->self, NULL)); /* a step may be running that was not taken */
         tt_stepper_close(&d->stepper);
         for (int i = 0; i < TT_DECODER_AHEAD; i++)
             if (d->done[i]) b->ops->event_destroy(b->self, d->done[i]);

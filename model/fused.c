@@ -6,15 +6,16 @@
 
 /* ---- residual + RMSNorm ---- */
 
-/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy, but none of fewer than eight
- * rows, since what parts move and blocks hold is taken from the products beside them. */
+/* In how many parts the rows are summed for the weight gradient: enough to keep a GPU busy, but with at least eight
+ * rows each. The bytes that parts move and the multiprocessors that their blocks hold are taken from the products
+ * beside them. */
 static int64_t norm_parts(const struct build *b)
 {
     int64_t parts = (b->T + 7) / 8;
     return parts < 512 ? parts : 512;
 }
 
-/* With codes, of runs of 32 rows, which a kernel can make them of on the way. */
+/* With codes, each part has whole runs of 32 rows, from which the kernel can make the codes on the way. */
 static int64_t norm_parts_of_codes(const struct build *b)
 {
     int64_t runs = (b->T + 31) / 32, each = (runs + 511) / 512;
@@ -43,8 +44,8 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
            .dres = first ? NULL : dr.x, .dx = dr.x, .partial = partial, .amax = dr.amax,
            .to = tt_fp8_e5m2(b->m->fp8_fnuz), .code_scale = dr.scale, .codes = dr.codes, .transposed = dr.transposed,
            .rows = b->T, .cols = b->C, .parts = parts);
-    /* Only beside small products: from one that fills the device it would take a multiprocessor and so delay a whole
-     * wave of tiles. */
+    /* Only beside small products. From a product that fills the device, it would take a multiprocessor and so delay a
+     * whole wave of tiles. */
     begin_side_stream(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
     LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
@@ -166,8 +167,8 @@ void swiglu_fused(struct build *b, struct ffn_acts *f)
     LAUNCH(b->p, swiglu, .gu = f->gu, .h = f->h, .amax = f->amax, .rows = b->T, .F = b->F);
 }
 
-/* The hidden values are computed once more, over their gradient, rather than kept from the forward pass: a fifth more
- * bytes for this kernel, a fifth less memory for the block. */
+/* The hidden values are not kept from the forward pass but computed again, into the memory of their gradient: a fifth
+ * more bytes for this kernel, a fifth less memory for the block. */
 void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh)
 {
     b->p->group = TT_G_ACTIVATION;

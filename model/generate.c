@@ -4,7 +4,7 @@
 
 enum { LEAST_PLANNED = 32 };
 
-/* For sequences of `planned` tokens. */
+/* Makes model, plan and memory for sequences of `planned` tokens. */
 static tt_status make(struct tt_generator *g, const struct tt_config *c, int64_t planned)
 {
     struct tt_config *one;
@@ -50,7 +50,7 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
     return make(g, c, cached || length < LEAST_PLANNED ? length : LEAST_PLANNED);
 }
 
-/* Without a cache a token costs as much as the sequence that is planned for, so it is planned for as it grows. */
+/* Without a cache, a token costs as much as the whole planned sequence. So the plan grows with the sequence. */
 static tt_status grow(struct tt_generator *g)
 {
     struct tt_config *c;

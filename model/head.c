@@ -2,9 +2,9 @@
  * backward of a chunk follow each other and only one chunk of logits exists. */
 #include "model/build.h"
 
-/* Each chunk after the first reads and writes the whole gradient of the head once more, so there should be few; but the
- * logits of one should be small beside what the blocks keep for the backward pass. All but the last have the same
- * size. */
+/* How many rows a chunk has, if --head-chunk does not say. Each chunk after the first reads and writes the whole
+ * gradient of the head once more, so there should be few chunks. But the logits of one should be small beside what the
+ * blocks keep for the backward pass. All but the last have the same size. */
 static int64_t chosen_rows(const struct build *b)
 {
     enum { LEAST = 256 << 20, MOST = 1 << 30, ROWS = 128 }; /* bytes; and rows in one of a GPU's tiles */
@@ -29,8 +29,9 @@ struct bundle head_bundle(const struct build *b, int64_t rows)
                            .whole = true};
 }
 
-/* How far rows of logits are apart. Libraries multiply several times faster where each begins at a multiple of 16
- * bytes, which rows of 50257 numbers do not by themselves; an eager framework leaves them so. */
+/* The distance between rows of logits. Libraries multiply several times faster where each row begins at a multiple of
+ * 16 bytes, so rows are padded; those of 50257 numbers would not begin there. Without the fused loss they are not
+ * padded, as in an eager framework. */
 static int64_t logits_apart(const struct build *b)
 {
     int64_t unit = 16 / (int64_t)tt_dtype_size(b->p->dtype);
@@ -61,8 +62,9 @@ static void one_chunk(struct build *b, struct measured y, void *dy, float *losse
     bundle_dx(b, &head, &d, &kept, view(b, dy, first * C));
 }
 
-/* Cross-entropy without a pass over the logits, where the device's product leaves exponentials. Of the gradient each
- * row lacks a factor, which is known when the row is complete: dW gets it with the input, dy afterwards. */
+/* Whether cross-entropy needs no pass over the logits, since the device's product stores exponentials. These are the
+ * gradient except for a factor of each row, which is known when the row is complete: dW gets it with the input, dy
+ * afterwards. */
 static bool loss_in_product(const struct build *b)
 {
     struct bundle head = head_bundle(b, b->T);

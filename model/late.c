@@ -1,7 +1,8 @@
-/* The update of a step by the step after it, beside its forward pass (fusion late-update). AdamW moves bytes and the
- * products compute, so each has what the other leaves idle. The norm that clips is known only when all gradients are,
- * so the update cannot begin sooner. The weights of a layer are ready just before its forward pass reads them; the
- * order of the streams follows from the bytes that operations touch. The bits are those of an update in the step. */
+/* The update of a step is made by the next step, beside its forward pass (fusion late-update). AdamW moves bytes and
+ * the products compute, so each uses what the other leaves idle. The update cannot begin sooner, because the norm that
+ * clips is known only when all gradients are. The weights of a layer are ready just before its forward pass reads them:
+ * the order between the streams follows from the bytes that operations touch. The result has the same bits as an update
+ * within the step. */
 #include <stddef.h>
 
 #include "model/build.h"
@@ -21,9 +22,10 @@ static int64_t layer_end(const struct build *b, int layer)
     return layer + 1 < b->c->num_layers ? tt_param_offset(p, b->c, layer + 1, TT_W_Q) : p->decay_end;
 }
 
-/* What the forward pass begins with comes first, on the main stream: norms and biases, which are small, the embedding
- * (and an untied head, which lies behind it) and the first projections. Then, beside it, layer after layer. The first
- * layer is in pieces, so that its products do not wait for all of it. */
+/* The weights that the forward pass needs first are updated first, on the main stream: norms and biases, which are
+ * small, the embedding (and an untied head, which lies behind it) and the first projections. The others follow on the
+ * side stream, layer after layer. The first layer is updated in pieces, so that its products do not wait for all of
+ * it. */
 void update_before(struct build *b, const struct tt_state *before)
 {
     const struct tt_params *p = &b->m->params;

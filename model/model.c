@@ -60,7 +60,7 @@ static void bound_documents(struct build *b)
     b->ends = ends;
 }
 
-/* Tokens to the output of the last norm. */
+/* From tokens to the output of the last norm. */
 static void body_forward(struct build *b, struct block_acts *blocks, struct norm_acts *last)
 {
     bound_documents(b);
@@ -92,7 +92,7 @@ static void body_backward(struct build *b, struct block_acts *blocks, const stru
     }
     b->p->layer = -1;
     embed_backward(b, dr.x);
-    sum_bucket(b, b->m->params.bucket_count - 1); /* that of the norms */
+    sum_bucket(b, b->m->params.bucket_count - 1); /* the bucket of the norms */
     sum_bucket(b, 0);
 }
 
@@ -141,7 +141,8 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
 /* Every plan is written by a function of this kind; `blocks` has room for the layers. */
 typedef void (*writer)(struct build *b, struct block_acts *blocks);
 
-/* The one kernel of the optimiser can put a bf16 weight and its lower half together, the single steps cannot. */
+/* Sets where the optimiser finds fp32 weights. Its fused kernel can put a bf16 weight and its lower half together; the
+ * single steps cannot. */
 static void weights_to_change(struct build *b)
 {
     const struct tt_params *p = &b->m->params;
@@ -153,7 +154,8 @@ static void weights_to_change(struct build *b)
         b->master = tt_plan_external(b->p, TT_X_MASTER, (size_t)tt_arena_count(p, TT_X_MASTER) * sizeof *b->master);
 }
 
-/* What the optimiser reads and writes, but for the moments. Behind the state there is room for a second. */
+/* Sets what the optimiser reads and writes, except for the moments. Behind the state there is room for a second one,
+ * that of a late update. */
 static struct tt_state *begin_training(struct build *b)
 {
     struct tt_state *state = tt_plan_external(b->p, TT_X_STATE, 2 * sizeof *state);
@@ -200,7 +202,7 @@ static void write_eval(struct build *b, struct block_acts *blocks)
     head_and_loss(b, normed(&last), NULL);
 }
 
-/* To the host, so in fp32 whatever the activations are. */
+/* The logits for the host, in fp32 whatever the activations are. */
 static void logits_out(struct build *b, struct measured y)
 {
     float *logits = tt_plan_external(b->p, TT_X_LOGITS, (size_t)(b->T * b->V) * sizeof *logits);
@@ -219,7 +221,7 @@ static void write_logits(struct build *b, struct block_acts *blocks)
     logits_out(b, normed(&last));
 }
 
-/* B sequences of S tokens, at so many positions; the rest as in struct build. */
+/* B sequences of S tokens; RoPE tables and caches of so many positions; the rest as in struct build. */
 struct shape {
     int64_t B, S, positions, sequences;
     const struct tt_sampling *how;

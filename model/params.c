@@ -1,14 +1,14 @@
-/* The parameter table: one flat arena. Matrices first (they decay), then norms and biases. Wq|Wk|Wv of a layer are
- * adjacent, and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once;
- * so are the biases of q|k|v and the norms of q|k. Names are
- * those of the original LLaMA release, which has the same interleaved RoPE. */
+/* The parameter table: one flat arena. Matrices come first (they decay), then norms and biases. Wq|Wk|Wv of a layer are
+ * adjacent, and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once.
+ * So are the biases of q|k|v and the norms of q|k. Names are those of the original LLaMA release, which has the same
+ * interleaved RoPE. */
 #include "model/params.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups start on a 256-byte boundary; the gaps stay zero. */
+/* Matrices that are not adjacent start on a 256-byte boundary; the gaps stay zero. */
 enum { PAD = TT_ALIGN / sizeof(float) };
 
 static void pad(struct tt_params *p) { p->total = (p->total + PAD - 1) / PAD * PAD; }
@@ -112,7 +112,7 @@ static void add_vectors(struct tt_params *p, const struct tt_config *c, int laye
     }
 }
 
-/* Of a layer. */
+/* Tensors of a layer. */
 enum { MATRICES = 7 };
 static int biases(const struct tt_config *c) { return c->qkv_bias ? 3 : 0; }
 static int vectors(const struct tt_config *c) { return 2 + biases(c) + (c->qk_norm ? 2 : 0); }

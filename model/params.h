@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-/* Of a layer first, in the order of the table; W1 is the gate, W3 up, W2 down. */
+/* First the weights of a layer, in the order of the table, where W1 is the gate, W3 up, W2 down; then the others. */
 enum tt_weight {
     TT_W_Q,
     TT_W_K,
@@ -22,10 +22,12 @@ enum tt_weight {
     TT_W_NORM,
 };
 
+/* The parameter table of a configuration, with its buckets and groups. To be freed, also after a failure. */
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p);
 void tt_params_free(struct tt_params *p);
-int tt_bucket_of(const struct tt_params *p, int64_t offset); /* in which it lies */
+int tt_bucket_of(const struct tt_params *p, int64_t offset); /* the one with this offset of the arena */
 bool tt_param_is_bias(const struct tt_param *t);
+/* Where a weight begins in the arena. `layer` does not matter for weights outside of the layers. */
 int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w);
 
 #endif

@@ -1,10 +1,10 @@
-/* What several ranks add to a step. Each computes the gradients of its own sequences; they are summed bucket by
- * bucket while the backward pass goes on. Of what is sharded, a rank keeps only its own parts:
+/* What several ranks add to a step. Each computes the gradients of its own sequences, which are summed bucket by bucket
+ * while the backward pass goes on. Of a sharded array, a rank keeps only its own parts. With --shard
  *
  *   none        every rank has the sums of all gradients and makes the same update
- *   optimizer   a rank has the sums of its parts, updates those, and sends the new weights to the others
- *   gradients   and keeps only those sums: the gradients of a bucket live from its backward pass to their sum
- *   weights     and keeps only its part of the weights: a bucket is gathered before each use, one bucket ahead */
+ *   optimizer   a rank has the sums of its parts, updates those weights, and sends them to the others
+ *   gradients   it also keeps only those sums: the gradients of a bucket live from its backward pass to their sum
+ *   weights     it also keeps only its part of the weights: a bucket is gathered before each use, one bucket ahead */
 #include "core/checkpoint/arena.h"
 #include "model/build.h"
 
@@ -47,7 +47,7 @@ static int bucket_of_layer(const struct build *b, int layer)
     return tt_bucket_of(params(b), tt_param_offset(params(b), b->c, layer, TT_W_Q));
 }
 
-/* Whether the layer is the first of its bucket when the layers are taken in that direction. */
+/* Whether the layer is the first of its bucket when the layers are visited in that direction. */
 static bool begins(const struct build *b, int layer, int direction)
 {
     int before = layer - direction, layers = (int)b->c->num_layers;
@@ -71,7 +71,8 @@ void leave_layer(struct build *b, int layer, int direction)
 
 /* ---- gradients ---- */
 
-/* The gaps between the parameters of a bucket are summed with the rest, but nothing else writes them. */
+/* Sets the gaps between the parameters of a bucket to 0: they are summed with the rest, and nothing else writes
+ * them. */
 static void clear_gaps(struct build *b, float *grads, const struct tt_bucket *k)
 {
     int64_t at = k->offset, end = k->offset + k->count;
@@ -159,7 +160,7 @@ static void *moments(struct build *b, enum tt_external x, int64_t at)
     return (char *)tt_plan_external(b->p, x, (size_t)tt_arena_count(params(b), x) * bytes) + (size_t)at * bytes;
 }
 
-/* The piece of `part` in each array: where the arena has it, or where the parts of a sharded one are. */
+/* Where `part` lies in each array: at its place in the arena, or, of a sharded array, among this rank's parts. */
 static struct slice slice(struct build *b, struct tt_part part)
 {
     const struct tt_params *p = params(b);

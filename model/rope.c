@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-/* Whole turns that a pair makes over the length the model was first made for. */
+/* Full turns that a pair makes over the length the model was first made for. */
 static double turns(const struct tt_rope_scaling *s, double frequency) { return s->original * frequency / (2 * M_PI); }
 
 /* Slow pairs are scaled, fast ones are not, and those between `low` and `high` turns partly. */
@@ -65,8 +65,8 @@ static double attention_factor(const struct tt_rope_scaling *s)
     return s->attention > 0 ? s->attention : 0.1 * log(s->factor) + 1;
 }
 
-/* How long the sequence is when the key of a position is made, which stays in the cache as it is. So it is with
- * transformers: the prompt is read at once, and then a token at a time. */
+/* How long the sequence is when the key of position t is computed; the cache keeps that key as it is. Transformers does
+ * the same: it reads the prompt at once, and then a token at a time. */
 static int64_t length_at(const struct tt_model *m, int64_t positions, int64_t t)
 {
     if (!m->rope_prompt) return positions;

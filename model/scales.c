@@ -21,9 +21,10 @@ int64_t tt_scales_floats(const struct tt_model *m)
     return (TT_FP8_APART + TT_FP8_HISTORY + m->params.ranks) * tt_scales_count(&m->config);
 }
 
-/* A largest magnitude that hardly any tensor exceeds, trained ones neither: what is beyond is cut off. E4M3 has 17
- * powers of two below it and E5M2 32, so it may be far too large. Inputs of products are results of norms and of what
- * follows; every gradient comes from those of the logits, which are at most 1 over the tokens of a step. */
+/* A largest magnitude that hardly any tensor exceeds, not even in a trained model; numbers beyond it are clipped. It
+ * may be far too large, since E4M3 has 17 powers of two below it and E5M2 32. Inputs of products are results of norms
+ * and of the operations after them. Every gradient comes from those of the logits, which are at most 1 over the tokens
+ * of a step. */
 static float estimate(const struct tt_model *m, enum tt_factor factor)
 {
     const struct tt_config *c = &m->config;

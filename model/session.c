@@ -24,7 +24,7 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Which library has scales of rows, this device's own words tell. */
+/* The message names the device and its library, since the library decides whether there are scales of rows. */
 static tt_status refuse_rows(const struct tt_device_info *info)
 {
     return tt_fail(TT_USAGE, "%s with %s has no 8-bit products with scales of rows, which cuBLASLt has since 12.9 on "
@@ -219,7 +219,7 @@ tt_status tt_session_init_weights(struct tt_session *s)
 {
     float *weights;
     TT_TRY(host_floats(s, TT_X_WEIGHTS, s->model->params.total, &weights));
-    if (s->model->params.sharded[TT_X_WEIGHTS]) /* memory that is not touched is not taken */
+    if (s->model->params.sharded[TT_X_WEIGHTS]) /* pages that are not touched take no memory */
         tt_model_init_parts(s->model, weights);
     else
         tt_model_init_weights(s->model, weights);
@@ -253,7 +253,8 @@ static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, stru
     return begin(s, progress, c->updates);
 }
 
-/* The first n of weights and moments. */
+/* Loads the first n of weights, first moments and second moments. *progress: where the checkpoint's run was, to go on
+ * from there; NULL: a new run begins. */
 static tt_status load(struct tt_session *s, const char *path, int n, struct tt_progress *progress)
 {
     const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};

@@ -13,11 +13,11 @@ struct tt_session {
     struct tt_model *model;
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
-    struct tt_plan *late, *update; /* a step that leaves its update to the next, and that update; NULL: none does */
+    struct tt_plan *late, *update; /* a step that leaves its update to the next, and that update; NULL: no step does */
     struct tt_plan *between;     /* of a step between two choices of --update-every, not bound; NULL: there are none */
-    struct tt_between interval; /* such steps */
+    struct tt_between interval; /* makes the plans of such steps */
     bool shares_memory;          /* with the host */
-    bool new_scales;             /* delayed ones, of which what its weights come from has no history */
+    bool new_scales;             /* --fp8-scaling delayed, and the source of the weights has no history */
 };
 
 /* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */
@@ -30,33 +30,35 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
 /* Writes the plans without allocating; `engine` then says how much memory they need. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
-/* For a run that does not fit into `room` bytes, the largest batch that does. Where not even one sequence fits, how
- * long one may be, to within a factor of two; 0: no length fits. */
+/* For a run that does not fit into `room` bytes: the largest batch that fits. If not even one sequence fits, the length
+ * that one may have, to within a factor of two; 0: no length fits. */
 struct tt_smaller {
     int64_t batch_size, seq_len;
 };
 tt_status tt_session_smaller(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room,
                              struct tt_smaller *out);
 
-/* A session that trains is then at the beginning of a run, or, after tt_session_load, where the checkpoint's run was:
- * what the device knows of it (tt_state_begin) is in place too. */
+/* Random first weights. In a session that trains, this function and the two that load also set the state of the run on
+ * the device (tt_state_begin): to the beginning of a run, or with tt_session_load to where the checkpoint's run was. */
 tt_status tt_session_init_weights(struct tt_session *s);
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena, and nothing else */
-/* From a checkpoint folder; the moments too when the session trains. */
+/* Loads a checkpoint folder, with the moments if the session trains. *progress: where its run was. */
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
-/* The weights alone, to begin anew with: moments stay zero. */
+/* Loads the weights alone, for a new run: moments stay zero. */
 tt_status tt_session_load_weights(struct tt_session *s, const char *path);
 
-/* Where a run gets its weights from: a checkpoint to go on from, or one whose weights it begins with, or at random. */
+/* Where a run gets its weights from: `checkpoint` to resume, or `weights`, a checkpoint whose weights a new run begins
+ * with. Both NULL: random weights. */
 struct tt_origin {
-    const char *checkpoint, *weights; /* NULL: not from there */
+    const char *checkpoint, *weights; /* at most one is set */
 };
 
-/* The run of a session that was just opened: weights and state in place, not started. `data` may be NULL. */
+/* Makes the run of a session that was just opened. Weights and state are in place, and it is not started. `data` may be
+ * NULL. */
 tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data,
                          struct tt_run *out);
 
-/* Opens and starts a new run that uses the same tokens in every step: for measuring its steps. */
+/* Opens a session and starts a new run with the same tokens in every step, to measure its steps. */
 tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c,
                          struct tt_data *data, struct tt_run *out);
 

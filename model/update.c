@@ -2,15 +2,15 @@
  * The norms of the groups come from the pass that makes the norm of all gradients, and AdamW goes over the chosen
  * groups alone. Of P parameters, a step moves
  *
- *   all      4·P bytes for the norm, 28·P for AdamW (30·P in fp16)
- *   top-k    4·P bytes for the norms, 28·share·P for AdamW: with a share of 0.1, 6.8 bytes per parameter instead of 32
- *   relative and 4·P (2·P in 16 bits) for the norms of the weights
+ *   all        4·P bytes for the norm, 28·P for AdamW (30·P in fp16)
+ *   top-k      4·P bytes for the norms, 28·share·P for AdamW: 6.8·P with a share of 0.1, instead of 32·P
+ *   relative   4·P more (2·P in 16 bits) for the norms of the weights, with --update-by relative
  *
  * With ranks that divide the moments, the norms of their parts are summed with the squares that make the norm, so that
- * all ranks choose alike.
+ * all ranks choose the same groups.
  *
- * Between two choices of --update-every the chosen groups stay the same, and only their gradients are there: norm and
- * clipping are those of the chosen groups, 4·share·P bytes. */
+ * Between two choices of --update-every the chosen groups stay the same, and gradients of the others may not be
+ * computed. Norm and clipping are then those of the chosen groups, 4·share·P bytes. */
 #include "model/build.h"
 #include "model/update_tables.h"
 
@@ -22,7 +22,7 @@ static void sum_groups(struct build *b, const struct tt_update_tables *t, const 
            .groups = b->m->params.groups.count, .count = t->span_count);
 }
 
-/* sums[g] = squares of the group's gradients, those of this rank; partial as it is without groups. */
+/* sums[g] = sum of squares of the group's gradients on this rank. `partial` is the same as without groups. */
 static void group_norms(struct build *b, const struct tt_update_tables *t, float *partial, float *sums)
 {
     float *square = floats(b, "span_squares", t->span_count);
@@ -54,14 +54,15 @@ static struct tt_update_group *updates_of(struct build *b)
                             ((size_t)b->m->params.groups.count + 1) * sizeof(struct tt_update_group));
 }
 
-/* Elements of a slice in chosen groups, if these are like the others. */
+/* Expected elements of a slice in chosen groups, if these are as large as the others. */
 static int64_t expected_in(const struct build *b, const struct slice *s)
 {
     const struct tt_groups *g = &b->m->params.groups;
     return s->n * g->chosen / g->count;
 }
 
-/* sums[g] = squares of the group's gradients, those of this rank; 0 for groups that the update before left alone. */
+/* sums[g] = sum of squares of the group's gradients on this rank; 0 for groups that the update before did not
+ * change. */
 static void chosen_norms(struct build *b, const struct tt_update_tables *t, float *sums)
 {
     float *square = floats(b, "span_squares", t->span_count);
@@ -99,7 +100,7 @@ static void update_slice(struct build *b, const struct tt_update_tables *t, cons
            .expected = expected_in(b, s));
 }
 
-/* The norm of all gradients; returns the squares of each group. */
+/* Clips by the norm of all gradients; returns the sum of squares of each group. */
 static const float *clip_by_all(struct build *b, const struct tt_update_tables *t)
 {
     int groups = b->m->params.groups.count;
@@ -113,7 +114,7 @@ static const float *clip_by_all(struct build *b, const struct tt_update_tables *
     return sums;
 }
 
-/* The same of the chosen groups alone: there may be no gradients of the others. */
+/* The same with the norm of the chosen groups alone: there may be no gradients of the others. */
 static const float *clip_by_chosen(struct build *b, const struct tt_update_tables *t)
 {
     int groups = b->m->params.groups.count;

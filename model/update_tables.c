@@ -13,7 +13,8 @@ static struct tt_part part_of_slice(const struct tt_params *p, int slice)
     return p->sharded[TT_X_MOMENT1] ? tt_part_of(p, slice) : (struct tt_part){.count = p->total};
 }
 
-/* Cuts [from, to) of one group into pieces that do not cross a multiple of `unit` after `origin`. NULL: counts them. */
+/* Cuts [from, to) of one group into pieces that do not cross a multiple of `unit` after `origin`. `out` NULL: counts
+ * them. */
 static int64_t cut_pieces(int64_t from, int64_t to, int64_t origin, int64_t unit, int group, struct tt_update_span *out)
 {
     int64_t n = 0;
@@ -30,7 +31,8 @@ static int64_t cut_pieces(int64_t from, int64_t to, int64_t origin, int64_t unit
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The weights of a slice, group by group, as spans of runs or as tiles, counted from where the slice begins. */
+/* Cuts the weights of a slice, group by group, into spans that do not cross a run of `run` elements, or with 0 into
+ * tiles. Both count from where the slice begins. */
 static int64_t cut_slice(const struct tt_params *p, struct tt_part part, int64_t run, struct tt_update_span *out)
 {
     int64_t n = 0;
@@ -49,7 +51,7 @@ static int64_t cut_slice(const struct tt_params *p, struct tt_part part, int64_t
     return n;
 }
 
-/* Spans are sorted, so those of a run follow those of the run before. */
+/* The first span of each run. Spans are sorted, so those of a run follow those of the run before. */
 static void find_runs(const struct tt_update_span *spans, int64_t n, int64_t run, int64_t parts, int32_t *first)
 {
     int64_t at = 0;
@@ -66,7 +68,7 @@ static void sort_spans(struct tt_update_tables *t, int groups)
     for (int64_t s = 0; s < t->span_count; s++) t->begin[t->spans[s].group + 1]++;
     for (int g = 0; g < groups; g++) t->begin[g + 1] += t->begin[g];
     for (int64_t s = 0; s < t->span_count; s++) t->order[t->begin[t->spans[s].group]++] = (int32_t)s;
-    for (int g = groups; g > 0; g--) t->begin[g] = t->begin[g - 1]; /* each had moved on to where the next begins */
+    for (int g = groups; g > 0; g--) t->begin[g] = t->begin[g - 1]; /* each had advanced to where the next begins */
     t->begin[0] = 0;
 }
 

@@ -15,7 +15,7 @@
 #include "model/exchange/hf_rope.h"
 #include "model/exchange/weights.h"
 
-/* general.file_type, for people: readers look at each tensor. */
+/* general.file_type is for people: programs look at the type of each tensor. */
 static const struct {
     const char *type;
     uint32_t number;
@@ -40,8 +40,8 @@ static void note_halves(const struct tt_gguf_export *x, struct tt_text *note)
     }
     if (n)
         tt_text_printf(note,
-                       "%s%d matrices are in fp16, because their rows are not multiples of the 32 numbers of a block",
-                       note->n ? "; " : "", n);
+                       "%s%d matrices are in fp16: %s needs rows of whole blocks of 32 numbers",
+                       note->n ? "; " : "", n, x->type);
 }
 
 /* `freqs` is the tensor of scaled RoPE, or NULL. */
@@ -113,14 +113,15 @@ static void put_shape(const struct tt_config *c, const struct tt_gguf_kind *kind
     tt_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->rope_theta);
 }
 
-/* Those beside the first. */
+/* The tokens that end a text, except the first. */
 static void put_ends(const struct tt_gguf_export *x, struct tt_gguf_writer *w, struct tt_text *note)
 {
     struct tt_text_ends ends = tt_text_ends(x->config, x->tokenizer);
     for (int i = 1; i < ends.count && i < TT_GGUF_ENDS; i++)
         tt_gguf_put_u32(w, tt_gguf_ends[i], (uint32_t)ends.tokens[i]);
     if (ends.count > TT_GGUF_ENDS)
-        tt_text_printf(note, "%d tokens end a text, of which a GGUF file names the first %d", ends.count, TT_GGUF_ENDS);
+        tt_text_printf(note, "%d tokens end a text, but a GGUF file can name only the first %d", ends.count,
+                       TT_GGUF_ENDS);
 }
 
 /* Without a tokenizer, llama.cpp takes and gives token numbers only. */
@@ -137,8 +138,8 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
         put_ends(x, w, note);
         if (tt_tokenizer_growth(x->tokenizer) > 1)
             tt_text_printf(note,
-                           "%sllama.cpp does not bring text into Unicode's normal form C, so it makes other tokens of "
-                           "text that is not in it",
+                           "%sllama.cpp does not normalize text to Unicode's NFC as tt does, so it makes other tokens "
+                           "of text that is not in NFC",
                            note->n ? "; " : "");
         return TT_OK;
     }

@@ -31,7 +31,7 @@ static tt_status check_whole(const struct tt_gguf *g, const char *path)
     return TT_OK;
 }
 
-/* What a LLaMA of tt does not have. */
+/* Refuses what a LLaMA of tt does not have. */
 static tt_status check_absent(const struct tt_gguf *g, const char *path, const struct tt_gguf_kind *kind)
 {
     static const char *const absent[] = {"attention.sliding_window", "attention.scale", "logit_scale",
@@ -39,9 +39,9 @@ static tt_status check_absent(const struct tt_gguf *g, const char *path, const s
     int64_t experts;
     bool causal;
     if (tt_gguf_int(g, KEY("expert_count"), 1, INT64_MAX, &experts))
-        return refuse(path, KEY("expert_count"), "it has one feed-forward network a layer");
+        return refuse(path, KEY("expert_count"), "tt has one feed-forward network a layer");
     if (tt_gguf_bool(g, KEY("attention.causal"), &causal) && !causal)
-        return refuse(path, "attention.causal = false", "its attention looks back only");
+        return refuse(path, "attention.causal = false", "attention in tt is causal");
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
         if (tt_gguf_has(g, KEY(absent[i])))
             return refuse(path, KEY(absent[i]), "only a model without that can be imported");
@@ -60,7 +60,7 @@ static tt_status read_field(const struct file *f, const char *name, int64_t *to,
     struct tt_gguf_key key = tt_gguf_key(f->kind, name);
     if (tt_gguf_int(f->g, key.s, 1, (int64_t)1 << 31, to)) return TT_OK;
     if (tt_gguf_has(f->g, key.s)) return tt_fail(TT_FAILED, "%s has a %s that is not one valid size", f->path, key.s);
-    if (!otherwise) return tt_fail(TT_FAILED, "%s has no %s; is it that of a LLaMA?", f->path, key.s);
+    if (!otherwise) return tt_fail(TT_FAILED, "%s has no %s; is it a LLaMA?", f->path, key.s);
     *to = otherwise;
     return TT_OK;
 }
@@ -73,8 +73,8 @@ static tt_status read_head(const struct file *f, struct tt_config *c)
     TT_TRY(read_field(f, "attention.key_length", &keys, usual ? usual : 1));
     TT_TRY(read_field(f, "attention.value_length", &values, keys));
     TT_TRY(read_field(f, "rope.dimension_count", &rotated, keys));
-    if (values != keys) return refuse(f->path, "attention.value_length", "keys and values have one size here");
-    if (rotated != keys) return refuse(f->path, "rope.dimension_count", "it rotates whole heads");
+    if (values != keys) return refuse(f->path, "attention.value_length", "keys and values must have one size");
+    if (rotated != keys) return refuse(f->path, "rope.dimension_count", "tt rotates whole heads");
     if (keys != usual) c->head_dim = keys;
     return TT_OK;
 }
@@ -132,7 +132,7 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
     c->tie_embeddings = !tt_gguf_find(g, "output.weight");
     c->qk_norm = kind->qk_norm;
     c->qkv_bias = tt_gguf_find(g, "blk.0.attn_q.bias") != NULL;
-    c->begin_token = c->end_token = -1; /* that which begins a text is the tokenizer's here */
+    c->begin_token = c->end_token = -1; /* the tokenizer says which token begins a text */
     c->end_tokens[0] = 0;
     for (int i = 0; i < TT_GGUF_ENDS; i++)
         if (tt_gguf_int(g, tt_gguf_ends[i], 0, c->vocab_size - 1, &end)) tt_ends_add(c, end);

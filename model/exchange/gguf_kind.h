@@ -1,4 +1,4 @@
-/* The architectures of llama.cpp that tt has, and their keys in a file. */
+/* The architectures of llama.cpp that tt supports, and their keys in a file. */
 #ifndef TT_GGUF_KIND_H
 #define TT_GGUF_KIND_H
 
@@ -9,13 +9,14 @@ struct tt_gguf_kind {
     const char *name;
     bool qk_norm;
     bool halves;     /* RoPE rotates halves of a head, as in transformers (hf.h), not neighbours */
-    bool rope_freqs; /* may have the tensor of scaled RoPE */
+    bool rope_freqs; /* a file may have the tensor of scaled RoPE (gguf_rope.h) */
 };
 
-/* What a model is written as: llama, with or without biases, or qwen3. An error for what none of them is. */
+/* The architecture that a model is written as: llama, with or without biases, or qwen3. An error for a model that is
+ * neither. */
 tt_status tt_gguf_kind_for(const struct tt_config *c, const struct tt_gguf_kind **out);
 
-/* What a file says it is; `path` is for messages. */
+/* The architecture that a file names; `path` is for messages. */
 tt_status tt_gguf_kind_of(const struct tt_gguf *g, const char *path, const struct tt_gguf_kind **out);
 
 /* "block_count" to "qwen3.block_count" */

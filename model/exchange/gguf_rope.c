@@ -17,8 +17,8 @@ static double pace(const struct tt_config *c, int64_t pair)
     return pow(c->rope_theta, -2.0 * (double)pair / (double)tt_head_dim(c)) / (2 * M_PI);
 }
 
-/* What llama3's scaling divides the frequency of each pair by; model/rope.c has the same as frequencies. That of linear
- * is the same for all. */
+/* What llama3's scaling divides the frequency of each pair by; model/rope.c computes the frequencies themselves. With
+ * linear scaling all pairs have the same divisor. */
 static void divisors(const struct tt_rope_scaling *s, const struct tt_config *c, float *out)
 {
     for (int64_t i = 0; i < tt_head_dim(c) / 2; i++) {
@@ -77,14 +77,14 @@ static bool matches(const struct tt_rope_scaling *s, const struct tt_config *c, 
     return same;
 }
 
-/* Of numbers that are found from the divisors: a few units in their last place. */
+/* The tolerance for numbers that are computed from the divisors: a few units in the last place. */
 static const float rounding = 1e-6f;
 
-/* Between which paces a pair is scaled partly: what is kept of its frequency rises in a straight line from 0 to 1.
- * Where fewer than two pairs lie on the line, one that passes the pairs beside it. */
+/* Between which paces a pair is scaled partly: the part of its frequency that is kept rises in a straight line from 0
+ * to 1. Where fewer than two pairs lie on that line, a line is taken that agrees with the pairs beside it. */
 static void find_line(const struct tt_config *c, const float *freqs, double most, double *from, double *to)
 {
-    double slow = 0, fast = 0, x[2] = {0}, kept[2] = {0}; /* last pair with all scaled, first with none, two between */
+    double slow = 0, fast = 0, x[2] = {0}, kept[2] = {0}; /* last pair scaled fully, first not scaled, two between */
     int between = 0;
     for (int64_t i = tt_head_dim(c) / 2; i-- > 0;) {
         double keep = (1 / (double)freqs[i] - 1 / most) / (1 - 1 / most), pair = pace(c, i);
@@ -108,8 +108,8 @@ static void find_line(const struct tt_config *c, const float *freqs, double most
     }
 }
 
-/* The numbers of a scaling that gives these divisors, if there is one: their length is of no other use, so that
- * low_freq_factor is about 1. */
+/* The numbers of a scaling that gives these divisors, if there is one. Any original length would do, so it is chosen to
+ * make low_freq_factor about 1. */
 static struct tt_rope_scaling fit(const struct tt_config *c, const float *freqs)
 {
     float least = freqs[0], most = freqs[0];
@@ -127,7 +127,8 @@ static struct tt_rope_scaling fit(const struct tt_config *c, const float *freqs)
     return short_one.low < short_one.high && matches(&short_one, c, freqs, rounding) ? short_one : s;
 }
 
-/* The numbers behind the tensor: those that tt wrote beside it, of Llama 3.1 or 3.2, or others that give the same. */
+/* The scaling that the tensor stands for: the one that tt wrote beside it, that of Llama 3.1 or 3.2, or another that
+ * gives the same divisors. */
 static tt_status find_numbers(const struct tt_gguf *g, const char *path, const struct tt_config *c,
                               struct tt_rope_scaling *s)
 {

@@ -36,7 +36,7 @@ struct listing {
 
 /* ---- ways to split ---- */
 
-/* The first name with the same properties is the one that is written. */
+/* Names of llama.cpp for ways to split. Of several names for one way, the first is written. */
 static const struct {
     const char *name;
     struct tt_hf_cut cut;
@@ -166,8 +166,8 @@ static tt_status find_end(struct listing *l)
     TT_TRY(list_unused(l));
     if (l->end < 0)
         return tt_fail(TT_UNSUPPORTED,
-                       "llama.cpp takes one token for the end of a text, and each of the %lld tokens of this model "
-                       "is in use; train it with --vocab-size %lld, or with --tokenizer bytes",
+                       "llama.cpp needs a token for the end of a text, and all %lld tokens of this model are in use; "
+                       "train it with --vocab-size %lld, or with --tokenizer bytes",
                        (long long)l->n, (long long)(l->n + 1));
     if (l->begin < 0) l->begin = l->end;
     return TT_OK;
@@ -201,7 +201,8 @@ static void put_merge(struct tt_gguf_writer *w, const char *left, const char *ri
     tt_text_free(&pair);
 }
 
-/* The characters are in order, and so are their bytes: two with the same first bytes are neighbours. */
+/* Puts the merges that make characters from their bytes; w NULL: only counts them. The characters are in order, and so
+ * are their bytes: two with the same first bytes are neighbours. */
 static int64_t merge_chars(const struct tt_tokenizer *t, struct tt_gguf_writer *w)
 {
     char before[8] = "", here[8];
@@ -280,7 +281,7 @@ static tt_status check_kind(const struct tt_tokenizer *t, int64_t rows, bool nea
                        "accept that with --nearest-split, use --format hf, or train with --tokenizer bytes or with a "
                        "tokenizer.json");
     if (!pre_name(t))
-        return tt_fail(TT_UNSUPPORTED, "llama.cpp has no name for the way it splits text; use --format hf");
+        return tt_fail(TT_UNSUPPORTED, "llama.cpp does not know the way this tokenizer splits text; use --format hf");
     if (t->size > rows)
         return tt_fail(TT_UNSUPPORTED, "it has %lld tokens, and the model %lld", (long long)t->size, (long long)rows);
     return TT_OK;

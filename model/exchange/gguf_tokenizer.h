@@ -15,7 +15,8 @@ tt_status tt_gguf_tokenizer_put(const struct tt_tokenizer *t, int64_t rows, int6
 /* The tokenizer, or NULL if there is none that tt supports; then `note` says why. */
 tt_status tt_gguf_tokenizer_get(const struct tt_gguf *g, struct tt_tokenizer **out, struct tt_text *note);
 
-/* The ways to split that have a name in llama.cpp; NULL: none. */
+/* llama.cpp's name for a way to split text, NULL if it has none; and the way that a name stands for, false if it is not
+ * known. */
 struct tt_hf_cut;
 const char *tt_gguf_pre_name(const struct tt_hf_cut *cut, bool whole_first);
 bool tt_gguf_pre_find(const char *name, struct tt_hf_cut *cut, bool *whole_first);

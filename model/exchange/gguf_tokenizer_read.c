@@ -1,4 +1,4 @@
-/* Reads the tokenizer of a GGUF file: it is written as a tokenizer.json, and that is read. */
+/* Reads the tokenizer of a GGUF file by writing it as a tokenizer.json and reading that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +14,10 @@ static tt_status unlike(const char *what) { return tt_fail(TT_UNSUPPORTED, "its 
 struct reading {
     const struct tt_gguf *g;
     struct tt_json_writer w;
-    int kind; /* of tt's own; -1: of another program */
+    int kind; /* of tt's own tokenizers; -1: another program's */
     struct tt_hf_cut cut;
     bool whole_first;
-    bool puts_begin; /* before a text */
+    bool puts_begin; /* puts `begin` before a text */
     struct special { /* the tokens that begin and end a text, as added tokens */
         int64_t id; /* -1: none */
         char *name; /* NULL: it is no added token */
@@ -44,7 +44,7 @@ static tt_status check_model(struct reading *r)
     tt_gguf_bool(r->g, "tokenizer.ggml.add_bos_token", &r->puts_begin);
     if (!tt_gguf_int(r->g, "tokenizer.ggml.bos_token_id", 0, INT32_MAX, &r->begin.id)) r->begin.id = -1;
     if (!tt_gguf_int(r->g, "tokenizer.ggml.eos_token_id", 0, INT32_MAX, &r->end.id)) r->end.id = -1;
-    if (r->begin.id == r->end.id && !r->puts_begin) r->begin.id = -1; /* as is written where there is none */
+    if (r->begin.id == r->end.id && !r->puts_begin) r->begin.id = -1; /* there is none: then the end token is named */
     if (r->kind >= 0 || tt_gguf_pre_find(pre, &r->cut, &r->whole_first)) return TT_OK;
     return tt_fail(TT_UNSUPPORTED, "its tokenizer splits text like \"%s\", which tt does not know", pre);
 }
@@ -83,7 +83,7 @@ static tt_status open_tokens(const struct tt_gguf *g, struct tt_gguf_array *toke
                                                                                      : unlike("has no list of tokens");
 }
 
-/* Of tt's own, token 0 is one that ends texts. */
+/* In tt's own tokenizers, a control token 0 ends texts. */
 static bool is_own_end(const struct reading *r, int64_t id, int64_t type)
 {
     return r->kind >= 0 && !id && type == TT_TOKEN_CONTROL;

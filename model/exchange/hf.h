@@ -19,8 +19,8 @@ struct tt_hf_export {
     enum tt_dtype type;                   /* how weights are stored */
 };
 
-/* Writes the folder atomically; it must not exist or be empty. If the tokenizer cannot be expressed as a
- * tokenizer.json, it is left out, and `note` (if not NULL) gets a line that says so. */
+/* Writes the folder atomically. It must be new or empty. If the tokenizer cannot be expressed as a tokenizer.json, it
+ * is left out, and `note` (if not NULL) gets a line that says so. */
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note);
 
 /* Reads only the shape and which tokens end a text; see tt_hf_config_read. */
@@ -35,8 +35,8 @@ tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const
  * by config.json, or -1. */
 tt_status tt_hf_import_tokenizer(const char *dir, int64_t end, struct tt_tokenizer **out, struct tt_text *note);
 
-/* Reorders the rows of a matrix (heads·D, columns) in place, from RoPE pairs of neighbours to pairs of halves or back.
- */
+/* Reorders the rows of a matrix (heads·D, columns) in place: from RoPE pairs of neighbours to pairs of halves, or
+ * back. */
 tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves);
 /* The same for a tensor of heads of D. */
 tt_status tt_hf_permute(float *w, const struct tt_param *p, int64_t D, bool to_halves);

@@ -39,7 +39,7 @@ tt_status tt_hf_config_check(const struct tt_config *c)
                                  "Qwen3 the second), so only tt can run this one; train with one of them to export it");
     if (c->hidden_dim % c->num_heads)
         return tt_fail(TT_USAGE,
-                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
+                       "transformers cannot open a LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
                        (long long)c->hidden_dim, (long long)c->num_heads);
     return TT_OK;
 }
@@ -110,10 +110,10 @@ static tt_status check_kind(const struct tt_json *j)
     if (!type || type->type != TT_JSON_STRING)
         return tt_fail(TT_FAILED, "config.json names no model_type; give the folder of a LLaMA");
     if (!kind_named(type->string))
-        return tt_hf_refuse("model_type", type->string, "it reads llama, qwen2, qwen3, and mistral without a window");
+        return tt_hf_refuse("model_type", type->string, "tt reads llama, qwen2, qwen3, and mistral without a window");
     const struct tt_json *act = tt_hf_value(j, "hidden_act");
     if (act && (act->type != TT_JSON_STRING || (strcmp(act->string, "silu") && strcmp(act->string, "swish"))))
-        return tt_hf_refuse("hidden_act", tt_hf_shown(act), "it has silu only");
+        return tt_hf_refuse("hidden_act", tt_hf_shown(act), "tt has only silu");
     return TT_OK;
 }
 
@@ -127,7 +127,7 @@ static tt_status check_switches(const struct tt_json *j)
     }
     const struct tt_json *part = tt_hf_value(j, "partial_rotary_factor");
     if (part && !(part->type == TT_JSON_NUMBER && part->number == 1))
-        return tt_hf_refuse("partial_rotary_factor", tt_hf_shown(part), "it rotates whole heads");
+        return tt_hf_refuse("partial_rotary_factor", tt_hf_shown(part), "tt rotates whole heads");
     return TT_OK;
 }
 
@@ -137,10 +137,10 @@ static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
     const struct tt_json *use = tt_hf_value(j, "use_sliding_window"), *types = tt_hf_value(j, "layer_types");
     if (use && !(use->type == TT_JSON_BOOL && !use->boolean))
-        return tt_hf_refuse("use_sliding_window", tt_hf_shown(use), "it has no sliding windows");
+        return tt_hf_refuse("use_sliding_window", tt_hf_shown(use), "tt has no sliding windows");
     for (const struct tt_json *t = types ? types->first : NULL; t; t = t->next)
         if (t->type != TT_JSON_STRING || strcmp(t->string, "full_attention"))
-            return tt_hf_refuse("layer_types", tt_hf_shown(t), "every layer has full attention");
+            return tt_hf_refuse("layer_types", tt_hf_shown(t), "in tt every layer has full attention");
     /* a Qwen names the size of a window that it does not use */
     if (!strncmp(tt_json_string(j, "model_type", ""), "qwen", 4)) return TT_OK;
     const struct tt_json *window = tt_hf_value(j, "sliding_window");
@@ -150,7 +150,7 @@ static tt_status check_window(const struct tt_json *j, int64_t longest)
         return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which means 4096 for a mistral, and tt has no "
                                  "sliding windows; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
-    return tt_hf_refuse("sliding_window", tt_hf_shown(window), "it has no sliding windows");
+    return tt_hf_refuse("sliding_window", tt_hf_shown(window), "tt has no sliding windows");
 }
 
 struct field {
@@ -179,13 +179,13 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
         if (v && !tt_json_as_int(v, 1, (int64_t)1 << 31, f->to))
             return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is not a valid size", f->key, tt_hf_shown(v));
         if (!v && f->otherwise < 0)
-            return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
+            return tt_fail(TT_FAILED, "config.json has no \"%s\"; is the model a LLaMA?", f->key);
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
     const struct tt_json *given = tt_hf_value(j, "head_dim");
     c->head_dim = kind->head;
     if (given && (!tt_json_as_int(given, 2, 1 << 16, &c->head_dim) || c->head_dim % 2))
-        return tt_hf_refuse("head_dim", tt_hf_shown(given), "a head has an even number of numbers, at most 65536");
+        return tt_hf_refuse("head_dim", tt_hf_shown(given), "its size must be even, and at most 65536");
     if (c->head_dim * c->num_heads == c->hidden_dim) c->head_dim = 0; /* as it would be without */
     return TT_OK;
 }

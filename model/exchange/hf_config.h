@@ -6,7 +6,7 @@
 #include "core/config/config.h"
 #include "core/data/tokenizers/tokenizer.h"
 
-/* Whether transformers has a model of this kind. */
+/* An error if transformers has no model of this kind. */
 tt_status tt_hf_config_check(const struct tt_config *c);
 
 /* `type` is the dtype of the stored weights: "float32", "bfloat16", "float16"; `t` the tokenizer, or NULL. */

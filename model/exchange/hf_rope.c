@@ -42,7 +42,7 @@ static struct tt_rope_scaling scaling_of(const struct tt_config *c)
     return s;
 }
 
-/* With dynamic scaling it is a number of the formula. */
+/* With dynamic scaling max_position_embeddings is a number of the formula, so it stays as it is. */
 int64_t tt_hf_rope_longest(const struct tt_config *c)
 {
     struct tt_rope_scaling s = scaling_of(c);
@@ -57,8 +57,8 @@ void tt_hf_rope_write(const struct tt_config *c, struct tt_json_writer *w)
     struct tt_rope_scaling s = scaling_of(c);
     bool plain = s.type == TT_ROPE_DEFAULT;
     tt_json_put_number(w, "rope_theta", c->rope_theta);
-    /* Every version of transformers reads rope_scaling and the rope_theta beside it; only newer ones rope_parameters,
-     * where rope_scaling is null. */
+    /* Every version of transformers reads rope_scaling and the rope_theta beside it. Only newer ones read
+     * rope_parameters, and only where rope_scaling is null. */
     tt_json_begin(w, plain ? "rope_parameters" : "rope_scaling", '{');
     tt_json_put_string(w, "rope_type", tt_rope_type_names[s.type]);
     if (plain) tt_json_put_number(w, "rope_theta", c->rope_theta);
@@ -88,7 +88,7 @@ static tt_status read_type(const struct tt_json *rope, const char *key, enum tt_
                 return TT_OK;
             }
     return tt_hf_refuse(key, rope->type == TT_JSON_OBJECT ? type : tt_hf_shown(rope),
-                        "it has RoPE of the types default, linear, dynamic, yarn and llama3");
+                        "tt has RoPE of the types default, linear, dynamic, yarn and llama3");
 }
 
 static tt_status read_number(const struct tt_json *rope, const char *key, double *to)
@@ -108,7 +108,7 @@ static tt_status read_yarn(const struct tt_json *rope, struct tt_rope_scaling *s
     double over = 0, under = 0;
     const struct tt_json *truncate = tt_hf_value(rope, "truncate");
     if (truncate && !(truncate->type == TT_JSON_BOOL && truncate->boolean))
-        return tt_hf_refuse("truncate", tt_hf_shown(truncate), "it rounds the bounds of yarn to whole pairs");
+        return tt_hf_refuse("truncate", tt_hf_shown(truncate), "tt rounds the bounds of yarn to whole pairs");
     TT_TRY(read_number(rope, "mscale", &over));
     TT_TRY(read_number(rope, "mscale_all_dim", &under));
     if (s->factor == 0 && s->original > 0) s->factor = s->longest / s->original;
@@ -124,7 +124,7 @@ static tt_status read_scaling(const struct tt_json *j, const struct tt_json *rop
     const struct tt_json *part = tt_hf_value(rope, "partial_rotary_factor");
     TT_TRY(read_type(rope, key, &s.type));
     if (part && !(part->type == TT_JSON_NUMBER && part->number == 1))
-        return tt_hf_refuse("partial_rotary_factor", tt_hf_shown(part), "it rotates whole heads");
+        return tt_hf_refuse("partial_rotary_factor", tt_hf_shown(part), "tt rotates whole heads");
     if (s.type == TT_ROPE_DEFAULT) return TT_OK;
     for (int i = 0; i < tt_rope_number_count; i++)
         if (tt_rope_numbers[i].types >> s.type & 1)

@@ -10,7 +10,7 @@
     tt.profile("profiles/first", version="baseline")    # a notebook shows the report
 
 Settings are the options of `tt train` (`tt help train` lists them), with _ for -. Tokens are int32 arrays of NumPy, or
-anything else with such a buffer (array.array, memoryview). What fails raises Error, with the message of tt.
+anything else with such a buffer (array.array, memoryview). A failure raises Error, with the message of tt.
 """
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Metrics(NamedTuple):
 
 
 def version() -> str:
-    """Of libtt, with its backend: "0.1.0 (cuda)"."""
+    """The version of libtt, with its backend: "0.1.0 (cuda)"."""
     return str(_library.library().libtt_version().decode())
 
 
@@ -62,7 +62,7 @@ def _word(value: Setting) -> str:
 
 
 def _lines(settings: dict[str, Setting]) -> bytes:
-    """As libtt reads them: YAML."""
+    """The settings as libtt reads them: YAML."""
     words = {k: json.dumps(os.fspath(v), ensure_ascii=False) if isinstance(v, (str, os.PathLike)) else _word(v)
              for k, v in settings.items()}
     return "".join(f"{key.replace('_', '-')}: {word}\n" for key, word in words.items()).encode()
@@ -107,7 +107,7 @@ def _numbers(tokens: Any, what: str) -> c.Array[c.c_int32]:
 
 
 def _join(tokens: Tokens | None, targets: Tokens | None, rows: int, length: int) -> c.Array[c.c_int32] | None:
-    """What libtt takes: sequences with one more token, the last target."""
+    """The sequences as libtt takes them: with one more token, the last target."""
     if targets is None:
         return None if tokens is None else _view(tokens, (rows, length + 1), "tokens")
     import numpy as np
@@ -120,7 +120,7 @@ def _join(tokens: Tokens | None, targets: Tokens | None, rows: int, length: int)
 
 
 def _ask(name: str, *arguments: Any) -> Any:
-    """What the function returns; where that is only success, its note, or ""."""
+    """Calls a function of libtt. Returns its result; where that is only success, its note, or ""."""
     error = _library.CError()
     result = getattr(_library.library(), "libtt_" + name)(*arguments, c.byref(error))
     text = error.text.decode(errors="replace")
@@ -129,8 +129,8 @@ def _ask(name: str, *arguments: Any) -> Any:
 
 
 class _Device:
-    """What a backend and its models share. The last of them that is closed closes it, in whatever order Python collects
-    them."""
+    """What a backend and its models share. The last of them to be closed closes the device, in whatever order Python
+    collects them."""
 
     def __init__(self, settings: bytes) -> None:
         self.lock, self.users = threading.RLock(), 0
@@ -230,14 +230,14 @@ class Model(_Handle):
 
     @property
     def end_token(self) -> int | None:
-        """The token that ends a text: of the data's documents, else of the tokenizer; None: there is none."""
+        """The token that ends a text: that of the data's documents, else the tokenizer's; None: there is none."""
         with self._lock:
             token = int(_library.library().libtt_end_token(self._open()))
         return None if token < 0 else token
 
     def step(self, tokens: Tokens | None = None, targets: Tokens | None = None) -> Metrics:
-        """One optimiser step over tokens (rows, length + 1), or over tokens and targets (rows, length), the targets
-        being the next tokens; without either over the next sequences of the data."""
+        """One optimiser step over tokens (rows, length + 1), or over tokens and targets (rows, length), where targets
+        are the next tokens. Without either, over the next sequences of the data."""
         m = _library.CMetrics()
         self._call("step", _join(tokens, targets, self.shape.rows, self.shape.length), c.byref(m))
         return Metrics(m.step, m.loss, m.grad_norm, m.learning_rate, m.applied)
@@ -249,7 +249,7 @@ class Model(_Handle):
         return loss.value
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, after the one that the tokenizer puts before texts, if it does."""
+        """The tokens of a text, with the one before it that the tokenizer puts before texts, if it does."""
         if not isinstance(text, str):
             raise TypeError(f"text: a str is needed, not {type(text).__name__}")
         data = text.encode()
@@ -267,8 +267,8 @@ class Model(_Handle):
     def generate(self, prompt: str | Sequence[int] = "", max_tokens: int = 128, temperature: float = 0.8,
                  top_k: int = 0, top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42,
                  ignore_end: bool = False) -> list[int]:
-        """New tokens after a text or tokens, as `tt generate` draws them, also after nothing; decode makes text of
-        them. end_token ends it, and is the last; Ctrl-C ends it at the next token."""
+        """New tokens after a text, after tokens, or after nothing, as `tt generate` draws them; decode makes text of
+        them. A token that ends a text is the last one; Ctrl-C stops at the next token."""
         if not 0 <= seed < 2**64:
             raise UsageError(f"seed {seed}: use 0 to {2**64 - 1}")
         # an empty text needs no tokenizer
@@ -295,8 +295,8 @@ class Model(_Handle):
         self._call("save", _path(folder))
 
     def export(self, path: Folder, dtype: str = "fp32") -> None:
-        """Writes the model for transformers into a new or empty folder, or for llama.cpp where the path ends in .gguf;
-        dtype: fp32, bf16 or fp16, in a file also q8_0. Warns where it left the tokenizer out."""
+        """Writes the model for transformers into a new or empty folder, or for llama.cpp if the path ends in .gguf.
+        dtype: fp32, bf16 or fp16; for llama.cpp also q8_0. Warns if it left the tokenizer out."""
         note = self._call("export", _path(path), dtype.encode())
         if note:
             warnings.warn(note, stacklevel=2)
@@ -317,12 +317,12 @@ class Profile:
 
 
 def open(**settings: Setting) -> Backend:
-    """Opens a device. Of the settings only those of the device are used: device, threads, precision, kernels."""
+    """Opens a device. Only its own settings are used: device, threads, precision, kernels, gemm_tune."""
     return Backend(_lines(settings))
 
 
 def profile(folder: Folder, **settings: Setting) -> Profile:
-    """Measures a training step with `tt profile`, whose options the settings are, and writes it into a folder."""
+    """Measures a training step with `tt profile` and writes the profile into a folder. Settings are its options."""
     words = [f"--{key.replace('_', '-')}={_word(value)}" for key, value in settings.items()]
     done = subprocess.run([_library.program(), "profile", "--out", os.fspath(folder), "--quiet", *words], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace")

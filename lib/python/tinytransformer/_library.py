@@ -1,4 +1,4 @@
-"""libtt.h for ctypes: its structs, its functions, its errors. And the program tt."""
+"""libtt.h for ctypes: its structs, functions and errors; and where the program tt is."""
 from __future__ import annotations
 
 import ctypes as c
@@ -23,7 +23,7 @@ class Shape(NamedTuple):
     rows: int  # sequences in a step: batch-size times grad-accum
     eval_rows: int  # sequences in an evaluation: batch-size
     length: int  # seq-len; a sequence is passed with one more token, the target of the last
-    step: int  # done
+    step: int  # steps done
     steps: int  # num-steps, where the learning rate schedule ends; more are allowed
     device_bytes: int
 
@@ -62,7 +62,7 @@ class CSampling(c.Structure):
                 ("on_token", OnToken), ("arg", c.c_void_p)]
 
 
-# --batch-size, and what is unknown or meant instead, which has no dashes before it
+# --batch-size, and the options that messages name without dashes: an unknown one, and the one that was meant
 NAMES = re.compile(r"(?:(?<!\S)--|(?<=no option )|(?<=did you mean ))([a-z][a-z0-9-]*)")
 
 
@@ -73,13 +73,13 @@ def spoken(text: str) -> str:
 
 
 def check(code: int, text: str) -> None:
-    """Raises what an error code of libtt, or an exit code of tt, stands for."""
+    """Raises the exception of an error code of libtt or an exit code of tt; 0 raises none."""
     if code:
         raise {2: UsageError, 3: DeviceError}.get(code, Error)(spoken(text))
 
 
 def find(name: str, variable: str, folder: str) -> str | None:
-    """The file beside this module, else what the environment variable names, else in that folder of Python's tree."""
+    """The file beside this module, else what the environment variable names, else that in a folder of sys.prefix."""
     beside, placed = Path(__file__).with_name(name), Path(sys.prefix, folder, name)
     return str(beside) if beside.exists() else os.environ.get(variable) or (str(placed) if placed.exists() else None)
 
