@@ -12,7 +12,7 @@
 #define GB(x) ((x)*1e9)
 #define GIB(x) ((x)*0x1p30)
 #define MATRIX(fp32, tf32, bf16, fp16) {T(fp32), T(tf32), T(bf16), T(fp16)}
-/* With 8-bit products, which every chip that has them does twice as fast as bf16, by the same sources. */
+/* With 8-bit products too: by the same sources, every chip that has them does them at twice the rate of bf16. */
 #define MATRIX8(fp32, tf32, bf16, fp16) {T(fp32), T(tf32), T(bf16), T(fp16), 2 * T(bf16)}
 
 /* Links between the GPUs of a node, per direction. NVLink through a switch: 12 links of 25 GB/s (A100), 18 of 25 (H100,
@@ -31,19 +31,19 @@
 #define UNKNOWN {NULL, 0}
 
 // clang-format off
-/* The first row whose words are in the device name counts, so longer names come first. */
+/* The first row whose words are in the device name is used, so longer names come first. */
 static const struct tt_chip chips[] = {
     /* a partition of a GPU, or a slower model with a longer name: unknown */
     {.words = "MIG"}, {.words = "Laptop"}, {.words = "Max-Q"}, {.words = "RTX 4090 D"}, {.words = "RTX 5090 D"},
 
-    /* NVIDIA. Where each stands:
-     * - data centre: NVIDIA's data sheets; with sparsity they give twice the rates that stand here. Memory: what
+    /* NVIDIA. Sources:
+     * - data centre: NVIDIA's data sheets; their rates with sparsity are twice those given here. Memory: what
      *   nvidia-smi shows, as users report it (T4 15360 MiB, A10 23028, L4 23034, L40S 46068, A100 40960 and 81920, H100
      *   81559; H200: our own profiles). GB200: as sold.
      * - GeForce: cores x 2 x boost clock, which reviews print (3080: 8704 at 1.71 GHz; 4070: 5888 at 2.475; 4080 SUPER:
-     *   10240 at 2.55; 4090: 16384 at 2.52); matrix rates with fp32 sums are twice that in half precision and the same in
-     *   tf32, by the white papers of Ampere and Ada. RTX A5000, A6000: the same white paper, four times and twice, since
-     *   the halving is for GeForce.
+     *   10240 at 2.55; 4090: 16384 at 2.52); matrix rates with fp32 sums are twice that in half precision and the same
+     *   in tf32, by the white papers of Ampere and Ada. RTX A5000, A6000: the same white paper; four times and twice
+     *   the vector rate, since the halving applies only to GeForce.
      * words, arch, matrix rates, vector rate, bandwidth, memory, units, wave, KiB */
     {"T4", "sm_75", MATRIX(8.1, 8.1, 0, 65), T(8.1), GB(320), GIB(15), 40, 32, 64, .link = PCIE_3,
      .name = "t4", .title = "NVIDIA T4"},
@@ -93,7 +93,7 @@ static const struct tt_chip chips[] = {
      .name = "a6000", .title = "NVIDIA RTX A6000"},
     {"RTX 3080 Ti", "sm_86", MATRIX(34.1, 34.1, 68.2, 68.2), T(34.1), GB(912), GIB(12), 80, 32, 99, .link = PCIE_4,
      .name = "3080ti", .title = "NVIDIA GeForce RTX 3080 Ti"},
-    /* the card of 12 GB goes by the same name, and has 70 units */
+    /* the 12 GB card has the same name, but 70 units */
     {"RTX 3080", "sm_86", MATRIX(29.8, 29.8, 59.5, 59.5), T(29.8), GB(760), GIB(10), 68, 32, 99, .partitioned = true,
      .link = PCIE_4, .name = "3080", .title = "NVIDIA GeForce RTX 3080 10 GB"},
     {"RTX 4070 Ti SUPER", "sm_89", MATRIX8(44.1, 44.1, 88.2, 88.2), T(44.1), GB(672), GIB(16), 66, 32, 99,
@@ -126,7 +126,7 @@ static const struct tt_chip chips[] = {
      *   Series ...", tables of peak TFLOPS, and their text on memory.
      * - MI210, MI250X, MI300A, MI325X: the same operations per clock, with the units of ROCm's "GPU hardware
      *   specifications" (104, 110 to a device, 228, 304) at 1.7 GHz (CDNA 2) and 2.1 GHz (CDNA 3). They agree with
-     *   what is quoted from AMD's data sheet of the MI300A and product page of the MI325X, 6 TB/s of the latter too.
+     *   the quoted figures of AMD's MI300A data sheet and MI325X product page, including the 6 TB/s of the latter.
      * - MI350X, MI355X: fp32 as on CDNA 3, half 16 times that (ROCm blog "Matrix Core Programming on AMD CDNA3 and
      *   CDNA4 Architecture"), 256 units at 2.2 and 2.4 GHz with 8 TB/s (AMD at Hot Chips 2025, as reported).
      * - Radeon: 512 operations per clock on RDNA 3, 1024 on RDNA 4 (GPUOpen, "Using the Matrix Cores of AMD RDNA 4

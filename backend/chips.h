@@ -23,20 +23,20 @@ struct tt_chip {
     bool partitioned;             /* a driver may show a part of it, or another card, under this name */
     struct tt_chip_link link;
     const char *name;  /* on the command line; NULL: not offered there */
-    const char *title; /* if it has a name: for people, with the part of the card that a device is */
+    const char *title; /* if it has a name: the name to print, with the part of the card that a device is */
 };
 
 extern const char *const tt_chip_names[]; /* the names of the command line, NULL at the end */
 
-/* By that name, or with RTX or RX before it; NULL: none. */
+/* The chip with that command-line name, which may have RTX or RX before it; NULL: none. */
 const struct tt_chip *tt_chip_find(const char *name);
 
 /* The chip of a device by its name ("NVIDIA H200", "AMD Instinct MI300X") and its number of compute units (0: not
  * checked). NULL if it is unknown or only a partition of a chip. */
 const struct tt_chip *tt_chip_of(const char *device, int units);
 
-/* Whether a library multiplies 8-bit numbers with a scale for each row there: cuBLASLt on sm_90 alone, hipBLASLt
- * wherever there are 8-bit products. */
+/* Whether the GEMM library of that chip multiplies 8-bit numbers with a scale per row: cuBLASLt only on sm_90,
+ * hipBLASLt wherever there are 8-bit products. */
 bool tt_chip_fp8_rows(const struct tt_chip *chip);
 
 #endif

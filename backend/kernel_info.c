@@ -178,7 +178,7 @@ int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[
     return 2;
 }
 
-/* How often a rank passes one part on. */
+/* How many times a rank passes one part on. */
 static int passes(enum tt_collective_kind kind, int ranks) { return (kind == TT_ALL_REDUCE ? 2 : 1) * (ranks - 1); }
 
 double tt_bus_factor(enum tt_collective_kind kind, int ranks) { return (double)passes(kind, ranks) / ranks; }

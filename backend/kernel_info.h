@@ -32,7 +32,7 @@ double tt_gemm_flops(const struct tt_gemm *g);
 const char *tt_gemm_name(const struct tt_gemm *g); /* "gemm", "gemm_swiglu" */
 int64_t tt_gemm_also_cols(const struct tt_gemm *g); /* columns of g->also, which has m rows; 0: there is none */
 
-/* The kernel that, after the product alone, does what g->with says; its arguments. Not for TT_WITH_EXP. */
+/* The kernel, with its arguments, that does what g->with says after a plain product. Not for TT_WITH_EXP. */
 struct tt_gemm_after {
     enum tt_kernel kernel;
     union {
@@ -45,11 +45,11 @@ struct tt_gemm_after tt_gemm_after(const struct tt_gemm *g);
 
 const char *tt_collective_name(enum tt_collective_kind kind); /* "all_reduce" */
 int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS]);
-/* What part of the bytes of all parts a rank sends around a ring: 2(n-1)/n of all_reduce, (n-1)/n of the others. By it
- * the rate at which they are done (nccl-tests: algbw) becomes that of the links (busbw). */
+/* The share of all bytes that a rank sends around a ring: 2(n-1)/n for all_reduce, (n-1)/n for the others. Times this
+ * factor, the rate of the collective (nccl-tests: algbw) becomes the rate of the links (busbw). */
 double tt_bus_factor(enum tt_collective_kind kind, int ranks);
 /* Bytes that each rank sends (and receives) in a ring algorithm. No algorithm needs fewer. */
 double tt_collective_sent(const struct tt_collective *c);
-double tt_collective_messages(const struct tt_collective *c); /* in which it sends them, one after the other */
+double tt_collective_messages(const struct tt_collective *c); /* messages in which a rank sends them, one by one */
 
 #endif

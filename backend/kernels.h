@@ -1,6 +1,6 @@
-/* The argument struct of every kernel, with its formula; those of attention and of the optimiser have headers of their
- * own. Plain C, shared by host code, tests and device code. The list of kernels with their operands and costs is
- * kernels.def.
+/* The argument struct of every kernel, with its formula; those of attention, text generation, 8-bit factors and the
+ * optimiser have headers of their own. Plain C, shared by host code, tests and device code. The list of kernels with
+ * their operands and costs is kernels.def.
  *
  * Letters: B sequences of S tokens, T = B·S rows, C hidden, H query heads of D, KV key/value heads, G = H/KV, F ffn, V
  * vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always fp32. Matrices are row-major;
@@ -24,7 +24,9 @@
 /* step += 1; slot = (step-1) % slots; loss = ignored = 0; apply = 1; lr from the schedule: peak·step/warmup while
  * step <= warmup, then from peak to floor, which it reaches at step == total, constant beyond. The schedule counts
  * skipped steps too, so that it ends with the run. bias1 and bias2 count only updates (step - skipped), as the moments
- * do. With `before`, the state as it was, for an update that is due: its apply = due. due = 0 then. */
+ * do.
+ * With `before`, the old state is first copied there, for the update that may still be due: the copy's apply = due.
+ * Then due = 0. */
 struct tt_step_begin_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -34,25 +36,28 @@ struct tt_step_begin_args {
     float beta1, beta2;
 };
 
-/* Where targets were ignored, loss and gradients are means over too many: more = targets / (targets - ignored), at most
- * targets, makes them means over the counted ones; else more = 1. loss *= more; grad_norm = more · sqrt(sum of
- * partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = more · min(1, max_norm
- * / norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale;
- * overflowed when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0,
- * the next step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches
- * grow_after, twice (at most TT_LOSS_SCALE_MAX) and good = 0.
- * With stops, a step that is neither finite nor overflowed sets stopped. From that step on, apply and clip are 0, and
- * skipped, loss_scale and good do not change: everything that a checkpoint holds stays as after the step before.
- * due = apply if the update comes `late`, else 0. */
+/* The gradient norm of the step, whether its update is made, and the factor on every gradient:
+ *   - more = targets / (targets - ignored), at most `targets`, if targets were ignored, else 1. It turns means over all
+ *     targets into means over the counted ones.
+ *   - loss *= more; grad_norm = more · sqrt(sum of partial[0..count)) / loss_scale; used_scale = loss_scale.
+ *   - apply = loss and norm are finite; skipped += !apply; due = apply if the update comes `late`, else 0.
+ *   - clip = more · min(1, max_norm / norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply.
+ *   - overflowed = the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1.
+ * With grow_after > 0, it then sets the next step's loss_scale. When !apply: half (at least 1), and good = 0. Else
+ * good += 1, and when that reaches grow_after: twice (at most TT_LOSS_SCALE_MAX), and good = 0.
+ *
+ * With state->stops, a step that is neither finite nor overflowed sets stopped. From that step on, apply and clip are
+ * 0, and skipped, loss_scale and good do not change: everything that a checkpoint holds stays as after the step
+ * before. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
     const float *partial;
     int64_t count;
     float max_norm;
-    float targets;      /* of the step, of all ranks; 0: none is ignored */
+    float targets;      /* in the step, over all ranks; 0: none is ignored */
     int32_t grow_after; /* 0: the loss scale is constant */
-    int32_t late;       /* 1: this step does not make its update itself */
+    int32_t late;       /* 1: this step's update is made later (tt_state.due) */
 };
 
 /* ring[(step-1) % entries] = this step's metrics. */
@@ -91,7 +96,7 @@ struct tt_embedding_backward_args {
 
 /* Where the document of each token begins and ends in its row of S tokens: starts[b,i] is its first position, ends[b,i]
  * the position after its last. A document ends with the token `end`, which is its last one; the first document of a
- * row may have begun before the row, the last may end after it. Both arrays only rise along a row. */
+ * row may have begun before the row, the last may end after it. Both arrays never decrease along a row. */
 struct tt_document_bounds_args {
     enum tt_dtype dtype;
     const int32_t *tokens;
@@ -243,8 +248,8 @@ struct tt_rmsnorm_args {
 };
 
 /* dx = (dres ? dres : 0) + the gradient through the norm; dx may be dres. The gradient of the weight is left as `parts`
- * partial sums: partial[p,:] sums dy·x·rstd over the p-th run of ceil(rows/parts) rows. With `codes`, those of dx as
- * fp8_cast would make them of it, in both forms. */
+ * partial sums: partial[p,:] sums dy·x·rstd over the p-th run of ceil(rows/parts) rows. With `codes`, it also writes
+ * the 8-bit codes of dx, as fp8_cast would make them: as they are and transposed. */
 struct tt_rmsnorm_backward_args {
     enum tt_dtype dtype;
     enum tt_dtype to; /* of codes */
@@ -260,19 +265,19 @@ struct tt_rmsnorm_backward_args {
     int64_t rows, cols, parts;
 };
 
-/* Each head of D in x, in place: x · weight / sqrt(mean(x²) + eps). A row has `heads` heads of q, then `kv_heads` of k,
- * then what is left alone. */
+/* Each head of D in x, in place: x · weight / sqrt(mean(x²) + eps). A row has `heads` heads of q, then `kv_heads` heads
+ * of k; the rest of the row is not touched. */
 struct tt_head_norm_args {
     enum tt_dtype dtype;
     void *x;                         /* (T, ld) */
     const void *q_weight, *k_weight; /* (D) */
-    void *raw; /* (T, (heads + kv_heads)·D) what was in x, for the backward pass; or NULL */
+    void *raw; /* (T, (heads + kv_heads)·D) copy of x's heads as they were, for the backward pass; or NULL */
     int64_t T, heads, kv_heads, D, ld;
     float eps;
 };
 
-/* The gradient through head_norm, in place. Those of the weights are left as `parts` partial sums: partial[p] is q's,
- * then k's, over the p-th run of ceil(T/parts) rows. */
+/* The gradient through head_norm, in place. The gradients of the weights are left as `parts` partial sums: partial[p]
+ * holds D sums for q_weight, then D for k_weight, over the p-th run of ceil(T/parts) rows. */
 struct tt_head_norm_backward_args {
     enum tt_dtype dtype;
     void *dx;                        /* (T, ld) */
@@ -340,8 +345,8 @@ struct tt_swiglu_args {
     int64_t rows, F;
 };
 
-/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. With
- * amax alone, dgu is NULL too. */
+/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. If
+ * only amax is wanted, dgu and h are both NULL. */
 struct tt_swiglu_backward_args {
     enum tt_dtype dtype;
     const void *gu, *dh;
@@ -399,7 +404,7 @@ struct tt_sub_target_args {
 
 /* The five above in one, over rows that begin ldx apart: losses[r] (row r of these rows) and, with grad, x becomes
  * (softmax(x) - onehot)·factor·(state ? loss_scale : 1). Without grad x is not changed. The gradients of a row sum up
- * to 0 and only that of the target is negative, so it has the largest magnitude: amax is that of the targets' alone. */
+ * to 0 and only the target's is negative, so the target's has the largest magnitude, and amax needs only those. */
 struct tt_cross_entropy_args {
     enum tt_dtype dtype;
     void *x; /* (rows, cols), ldx apart */
@@ -412,8 +417,8 @@ struct tt_cross_entropy_args {
     bool grad;
 };
 
-/* For cross-entropy around a product that leaves exponentials (TT_WITH_EXP). logits[r] = x[r,:] · w[target(r),:], and
- * infinity where the target is ignored, so that all exponentials of that row are 0. */
+/* Before a product that stores exponentials (TT_WITH_EXP), for cross-entropy: logits[r] = x[r,:] · w[target(r),:], the
+ * shift of that row; infinity where the target is ignored, so that all exponentials of that row are 0. */
 struct tt_target_logit_args {
     enum tt_dtype dtype;
     const void *x, *w; /* (rows, cols), (V, cols) */
@@ -423,9 +428,9 @@ struct tt_target_logit_args {
     int64_t rows, cols, V, first, S, slot_stride;
 };
 
-/* x[r,c] = exp(logit - that of the target), of which sums (parts, rows) are the partial sums. losses[r] = log of the
- * sum; x[r, target(r)] = 1 - sum and scale[r] = factor·(state ? loss_scale : 1) / sum, so that x·scale is the gradient.
- * Where the target is ignored: TT_NO_LOSS and 0. */
+/* After that product: x[r,c] = exp(logit - the target's logit), and sums (parts, rows) are partial sums of its rows.
+ * With the sum of row r, losses[r] = log(sum), x[r, target(r)] = 1 - sum and scale[r] = factor·(state ? loss_scale : 1)
+ * / sum, so that x·scale is the gradient. Where the target is ignored, losses[r] = TT_NO_LOSS and scale[r] = 0. */
 struct tt_loss_of_sums_args {
     enum tt_dtype dtype;
     void *x; /* (rows, cols) */

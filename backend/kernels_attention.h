@@ -111,11 +111,11 @@ struct tt_causal_softmax_backward_args {
  * of H·D. Query head h uses key/value head h/G. lse[b,h,i] = log sum_j exp(scale·q·k) over the keys that query i sees:
  * j <= i, and with `starts` (B, S) of document_bounds, those of its document alone: j >= starts[b,i].
  *
- * A finite key or value has no effect on queries before it. A NaN or infinite one may have: within a tile, masked
- * elements are multiplied by 0, which gives NaN (attention with S×S in memory does the same). So a bad value may reach
- * o, and a bad key dq, of earlier queries in the same tile. A bad key never reaches their o and lse, a bad value never
- * their dq. From its own position on, it reaches every query, and through them the gradients of all keys and values
- * that these see. With `starts` the same holds for what is after the document.
+ * A finite key or value has no effect on queries before it. A NaN or infinite one can have an effect: within a tile,
+ * masked elements are multiplied by 0, which gives NaN (attention with S×S in memory does the same). So a bad value may
+ * reach o, and a bad key may reach dq, of earlier queries in the same tile. A bad key never reaches their o and lse, a
+ * bad value never their dq. From its own position on, it reaches every query, and through them the gradients of all
+ * keys and values that these see. With `starts`, queries after its document are like those before it.
  *
  * The first query of a sequence, and with `starts` of a document, sees only one key, so its dq and its contribution to
  * dk are exactly 0. */
@@ -136,7 +136,7 @@ struct tt_flash_args {
     float *amax; /* of o (kernels_fp8.h), or NULL */
     enum tt_dtype to;        /* with codes: TT_E4M3 or TT_E4M3_FNUZ */
     const float *code_scale; /* with codes */
-    uint8_t *codes;          /* (T, H·D) or NULL: besides, what fp8_cast makes of o */
+    uint8_t *codes;          /* (T, H·D) or NULL: also the codes of o, as fp8_cast makes them */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
@@ -148,8 +148,9 @@ struct tt_flash_args {
  * scratch: the row sums of do·o. With cos and sin (both or neither), dq and dk are rotated back at the end, as rope
  * with `inverse` does.
  *
- * With codes, the results are what fp8_cast makes of the rows of dq, dk and dv, which must be neighbours in memory, in
- * both forms; dq, dk and dv are scratch then. With o_codes, this form of o is made besides, as it is read. */
+ * With codes, the results are the 8-bit codes of the rows dq|dk|dv, as fp8_cast makes them: as they are and transposed.
+ * dq, dk and dv must then be neighbours in memory, and are scratch. With o_codes, the transposed codes of o are made
+ * too, as o is read. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;
     const void *q, *k, *v, *o, *dout;
@@ -163,7 +164,7 @@ struct tt_flash_backward_args {
     uint8_t *transposed;     /* ((H + 2·KV)·D, T), with codes */
     enum tt_dtype o_to;      /* with o_codes: TT_E4M3 or TT_E4M3_FNUZ */
     const float *o_scale;    /* with o_codes */
-    uint8_t *o_codes;        /* (H·D, T): those of o, transposed; or NULL */
+    uint8_t *o_codes;        /* (H·D, T): codes of o, transposed; or NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */

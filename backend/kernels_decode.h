@@ -1,7 +1,7 @@
 /* The arguments of the kernels that generate text, with their formulas. Part of kernels.h, which explains the letters.
  *
- * `rows` sequences grow by a token at a time. A row's results have the same bits whatever rows are beside it: a prompt
- * in a batch is continued as it would be alone. */
+ * `rows` sequences grow by one token at a time. A row's results have the same bits whatever the other rows are, so a
+ * prompt in a batch is continued as it would be alone. */
 #ifndef TT_KERNELS_DECODE_H
 #define TT_KERNELS_DECODE_H
 
@@ -51,19 +51,19 @@ struct tt_attention_decode_args {
     float scale;
 };
 
-/* Chooses the next token of each row as core/base/sample.h says, and makes it the row's input: tokens[row][0] and
- * chosen[row] = it, its bit in seen is set, pos[row] += 1 (but stays below length). The draw is draws[row][pos[row]].
- * With a logit that is not finite, chosen[row] = -1 and the input is token 0. */
+/* Chooses the next token of each row as core/base/sample.h says, and makes it the row's input: it becomes
+ * tokens[row][0] and chosen[row], its bit in seen is set, and pos[row] += 1 (but stays below length). The draw is
+ * draws[row][pos[row]]. If a logit is not finite, chosen[row] = -1 and the input is token 0. */
 struct tt_sample_args {
     enum tt_dtype dtype;
     float *logits;         /* (rows, V); the penalty is applied in place */
     const uint32_t *draws; /* (rows, length): uniform */
-    uint32_t *seen;        /* (rows, TT_SEEN_WORDS(V)): bit t of a row: it has token t */
+    uint32_t *seen;        /* (rows, TT_SEEN_WORDS(V)): bit t is set if the row contains token t */
     uint32_t *work;        /* scratch (rows, 2·V) */
     int32_t *tokens;       /* (rows, 2) */
     int32_t *pos, *chosen; /* (rows) */
     int64_t rows, V, length;
-    int64_t known; /* only tokens below are chosen */
+    int64_t known; /* only tokens below this are chosen */
     int64_t top_k; /* 0: all */
     float temperature, top_p, penalty;
 };

@@ -12,9 +12,9 @@
 #include "backend/run_state.h"
 #include "core/base/types.h"
 
-/* A kernel that writes a tensor can take its largest magnitude with it: `amax` of such a kernel becomes the larger one
- * of itself and that of the tensor as it is stored, compared as bits, so that NaN is larger than all numbers. The order
- * in which blocks of threads do so does not matter. It must be a number >= 0 before. */
+/* A kernel that writes a tensor can also find its largest magnitude. Its `amax` becomes the maximum of its old value
+ * and of the magnitudes of the tensor as stored. They are compared as bits, so NaN is larger than all numbers, and the
+ * order in which blocks of threads do so does not matter. Before, amax must be a number >= 0. */
 
 /* partial[i] = the largest magnitude in rows [i·step, (i+1)·step) of x, step = rows / parts rounded up; 0 without such
  * rows, NaN if one of them has a NaN. */
@@ -27,8 +27,8 @@ struct tt_fp8_amax_args {
 };
 
 /* out = x / scale in the format `to`, rounded (tt_fp8_code); transposed = the same transposed. With `partial`, the
- * scale is that of the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`.
- * With `rstd`, it is x·rstd·weight, as RMSNorm would store it, in the place of x. */
+ * scale follows from its largest element (tt_fp8_scale) and is written to new_scale; else it is read from `scale`. With
+ * `rstd`, x·rstd·weight, as RMSNorm would store it, takes the place of x. */
 struct tt_fp8_cast_args {
     enum tt_dtype dtype;
     enum tt_dtype to;
@@ -44,10 +44,12 @@ struct tt_fp8_cast_args {
     int64_t rows, cols, ldx, parts;
 };
 
-/* The same by rows (--fp8-scaling row). A product sums along the rows of its factors, so that each row has a scale; the
- * rows of the transposed matrix are columns of x. `amax` of both kernels is (rows + cols), of rows and then of columns.
+/* The same with a scale per row (--fp8-scaling row). A product sums along the rows of its factors, so each row can have
+ * its own scale; the rows of the transposed matrix are the columns of x. `amax` of both kernels is (rows + cols): first
+ * the rows of x, then its columns.
  *
- * amax becomes the larger one of itself and the largest magnitude, compared as bits. It must be numbers >= 0 before. */
+ * Each amax becomes the maximum of its old value and of the magnitudes of its row or column, compared as bits. Before,
+ * it must be a number >= 0. */
 struct tt_fp8_amax_rows_args {
     enum tt_dtype dtype;
     const void *x; /* (rows, cols), ldx apart */
@@ -56,8 +58,8 @@ struct tt_fp8_amax_rows_args {
 };
 
 /* out = x / scale of its row, transposed = x / scale of its column, in the format `to`, rounded (tt_fp8_code). With
- * `amax`, the scales are those of it (tt_fp8_scale) and are written to new_scale, both kinds; without, they are
- * read. */
+ * `amax`, the scales of rows and columns follow from it (tt_fp8_scale) and are written to new_scale; else they are read
+ * from `scale`. */
 struct tt_fp8_cast_rows_args {
     enum tt_dtype dtype;
     enum tt_dtype to;    /* TT_E4M3 or TT_E4M3_FNUZ */
@@ -82,16 +84,16 @@ struct tt_fp8_swiglu_args {
 };
 
 /* swiglu_backward, whose results are codes: dgu in the format `to`, as it is and transposed, with a scale as in
- * fp8_cast; and h transposed in E4M3 (FNUZ if `to` is), with a scale that is read. Rows and F are multiples of 16 and
- * all matrices aligned, as products of 8-bit factors want them. */
+ * fp8_cast; and h transposed in E4M3 (FNUZ if `to` is), with the scale h_scale. Rows and F are multiples of 16 and all
+ * matrices are aligned, as products of 8-bit factors need them. */
 struct tt_fp8_swiglu_backward_args {
     enum tt_dtype dtype;
     enum tt_dtype to;        /* TT_E5M2 or TT_E5M2_FNUZ */
     const void *gu, *dh;     /* (rows, 2F), (rows, F) */
-    const float *partial;    /* of dgu, one, as swiglu_backward takes it; or NULL */
+    const float *partial;    /* (1) amax of dgu, as swiglu_backward computes it; or NULL */
     float *new_scale;        /* of dgu, with partial */
     const float *scale;      /* of dgu, without */
-    float *amax;             /* of dgu without its NaN, or NULL */
+    float *amax;             /* of dgu, in which a NaN need not count; or NULL */
     const float *h_scale;
     uint8_t *dgu;            /* (rows, 2F) */
     uint8_t *dgu_transposed; /* (2F, rows) */
@@ -108,7 +110,7 @@ struct tt_fp8_swiglu_backward_args {
 struct tt_fp8_history_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
-    float *scale;   /* (n, TT_FP8_APART), of which the first of each row counts */
+    float *scale;   /* (n, TT_FP8_APART); only the first of each row is used */
     float *history; /* (TT_FP8_HISTORY, n): step s is row (s - 1) % TT_FP8_HISTORY */
     float *amax;    /* (ranks, n) */
     int64_t n, numbers, ranks;

@@ -19,10 +19,11 @@ struct tt_sum_squares_args {
     int64_t n, parts;
 };
 
-/* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
- * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. With `low` there is no w:
- * copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and written instead. Moments
- * in bf16 are drawn (half.h): m by the lower half of the draw, v by the upper one. */
+/* The whole update over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
+ * for elements below decay_end; copy = w in the activation type. It does nothing when !state->apply.
+ * With `low` there is no w: copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and
+ * written instead. Moments in bf16 are rounded at random (tt_to_bf16_drawn of half.h): m by the lower half of the draw,
+ * v by the upper half. */
 struct tt_adamw_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
@@ -35,7 +36,7 @@ struct tt_adamw_args {
     int64_t n, decay_end;
     int64_t first; /* which parameter of the model the first one is */
     float beta1, beta2, eps, decay;
-    int32_t units; /* of a GPU that it may take, since others run beside it; 0: all of them. The same bits */
+    int32_t units; /* multiprocessors of a GPU that it may use, beside other kernels; 0: all. The bits stay the same */
 };
 
 /* The same, a kernel per step and tensor; each does nothing when !state->apply. */
@@ -85,8 +86,8 @@ struct tt_update_span {
     int32_t count, group;
 };
 
-/* What a group has seen. Updates are counted from 1, without the steps that were skipped. An array of them has one more
- * behind the groups, which is that of the choice itself: choices made so far, and the step of the latest. */
+/* The updates of a group so far. They are counted from 1; skipped steps do not count. An array of these has one more
+ * element after the groups, for the choice itself: the number of choices so far, and the step of the latest. */
 struct tt_update_group {
     int64_t updates, last; /* in how many it was chosen; the latest of those */
 };
@@ -98,8 +99,8 @@ struct tt_update_step {
     float keep1, keep2; /* factors on its moments before they see this one */
 };
 
-/* partial as sum_squares has it, to the same bits. From the same loads, square[s] = sum of squares of span s; those of
- * run p are first[p] .. first[p+1]-1, and none lies in two runs. */
+/* partial as sum_squares computes it, with the same bits. In the same pass, square[s] = sum of squares of span s. The
+ * spans of run p are first[p] .. first[p+1]-1; no span lies in two runs. */
 struct tt_group_squares_args {
     enum tt_dtype dtype;
     const float *x;
@@ -109,8 +110,8 @@ struct tt_group_squares_args {
     int64_t n, parts, count;
 };
 
-/* square[s] = sum of squares of span s. With `group`, and before clip_scale, only for groups that the update before
- * changed: the others are not read, and their squares are 0. */
+/* square[s] = sum of squares of span s. With `group`, only spans of groups that the previous update changed are read;
+ * the squares of the others are 0. It must then run before clip_scale. */
 struct tt_span_squares_args {
     enum tt_dtype dtype;
     const void *x;
@@ -119,7 +120,7 @@ struct tt_span_squares_args {
     const struct tt_update_group *group; /* (groups + 1), or NULL */
     float *square;
     int64_t n, count, groups;
-    int64_t expected; /* elements of spans that are read: for the cost alone */
+    int64_t expected; /* elements of spans that are read; only for the cost */
 };
 
 /* sum[g] = sum of square[order[i]], begin[g] <= i < begin[g+1]. */
@@ -132,15 +133,21 @@ struct tt_group_sums_args {
     int64_t groups, count;
 };
 
-/* The `chosen` groups with the largest key, of equal ones those with the smallest index. The key is square[g] by
- * norm, square[g] / size[g] by rms, square[g] / max(weight_square[g], least normal float) relative to the weights (the
- * quotient in double, rounded to float), and the upper 31 bits of tt_random(seed, update, g) at random. That is a
- * choice made anew; else the groups that the update before changed are chosen again, and keys are not looked at.
- * group[g] counts the update, and steps[g] says what AdamW makes of it. With decays, moments are what they would be had
- * the group got gradients of 0 in the updates in between: keep = beta^(updates in between), bias that of all updates.
- * Else they are as the group's own last update left them: keep 1, bias that of the group's updates.
+/* Chooses the groups of this step. With `anew`, these are the `chosen` groups with the largest keys, of equal ones
+ * those with the smallest index. The key is
+ *   - by norm: square[g];
+ *   - by rms: square[g] / size[g];
+ *   - relative to the weights: square[g] / max(weight_square[g], least normal float);
+ *   - at random: the upper 31 bits of tt_random(seed, update, g).
+ * Quotients are taken in double and rounded to float. Without `anew`, the groups that the previous update changed are
+ * chosen again, and keys are not looked at.
+ *
+ * group[g] counts the update, and steps[g] tells AdamW what to do. With `decays`, the moments become what they would be
+ * if the group had got gradients of 0 in the updates in between: keep = beta^(updates in between), bias counts all
+ * updates. Else they are as the group's own last update left them: keep = 1, bias counts the group's updates.
+ *
  * Bit g of choices[(step-1) % entries] (words of 32 bits, TT_CHOICE_WORDS of them) says whether g is chosen. When
- * !state->apply nothing is: no bit is set, and group stays as it is. */
+ * !state->apply nothing is chosen: no bit is set, and group stays as it is. */
 enum tt_update_by { TT_BY_NORM, TT_BY_RMS, TT_BY_RELATIVE, TT_BY_RANDOM };
 #define TT_CHOICE_WORDS(groups) (((groups) + 31) / 32)
 struct tt_choose_groups_args {
@@ -158,8 +165,8 @@ struct tt_choose_groups_args {
     float beta1, beta2;
 };
 
-/* adamw on the tiles of chosen groups, by steps[group]: m and v times keep first, then with the group's bias. Other
- * elements are neither read nor written. No tile has more than TT_UPDATE_TILE elements. */
+/* adamw on the tiles of chosen groups, by steps[group]: m and v are first multiplied by keep1 and keep2, and the bias
+ * is the group's. Other elements are neither read nor written. No tile has more than TT_UPDATE_TILE elements. */
 enum { TT_UPDATE_TILE = 8192 };
 struct tt_adamw_chosen_args {
     enum tt_dtype dtype;
@@ -167,7 +174,7 @@ struct tt_adamw_chosen_args {
     const struct tt_update_span *tiles;
     const struct tt_update_step *steps; /* (groups) */
     int64_t count, groups;
-    int64_t expected; /* elements in chosen groups, if these are like the others: for the cost alone */
+    int64_t expected; /* elements in chosen groups, if these are like the others; only for the cost */
 };
 
 #endif

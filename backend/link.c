@@ -64,7 +64,7 @@ tt_status tt_link_open(struct tt_link *l, const struct tt_backend *real, int ran
     l->relay.ops.info = link_info;
     l->relay.ops.join = link_join;
     l->relay.ops.collective = link_collective;
-    l->relay.ops.split = NULL; /* its links are those of all ranks */
+    l->relay.ops.split = NULL; /* the simulated links are those between all ranks */
     return TT_OK;
 }
 

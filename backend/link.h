@@ -20,7 +20,7 @@ struct tt_link {
 tt_status tt_link_open(struct tt_link *l, const struct tt_backend *real, int ranks, double bytes_per_second,
                        double seconds_latency, struct tt_backend *out);
 
-/* The same around *b, which from now on is the simulated one, and closes both. After an error it is as it was. */
+/* The same around *b, which becomes the simulated backend; closing it closes both. On failure *b is unchanged. */
 tt_status tt_link_wrap(struct tt_backend *b, int ranks, double bytes_per_second, double seconds_latency);
 
 /* The time of a reduce-scatter or all-gather of so many bytes; an all-reduce takes twice as long. */

@@ -12,15 +12,15 @@ struct tt_state {
     int64_t skipped;    /* of these, steps without an update */
     int32_t slot;       /* which part of the token buffer this step reads */
     int32_t apply;      /* 0 when loss or gradients are not finite: the optimiser does not update */
-    int32_t overflowed; /* gradients overflowed, and the loss scale can be lowered: part of finding it, not a fault */
-    int32_t stops;      /* 1: any other step that is not finite stops the run */
-    int32_t stopped;    /* 1: one has. No step updates anything until the host notices */
+    int32_t overflowed; /* gradients overflowed, and the loss scale can be lowered: part of its search, not a fault */
+    int32_t stops;      /* 1: a step that is not finite and not overflowed stops the run */
+    int32_t stopped;    /* 1: such a step came. No step updates anything until the host notices */
     float lr;           /* learning rate of this step */
     float bias1, bias2; /* 1 - beta^updates, this step's included */
     float loss;         /* mean loss of this step, summed over its micro-batches; over its counted targets from
                            clip_scale on */
-    float ignored;      /* targets of this step that do not count, of all ranks once the loss is summed; behind the
-                           loss, so that one collective sums both */
+    float ignored;      /* targets of this step that do not count, of all ranks once the loss is summed; directly
+                           after the loss, so that one collective sums both */
     float grad_norm;    /* before clipping */
     float clip;         /* factor on every gradient: clipping and the inverse loss scale */
     float loss_scale;   /* fp16 only; 1 otherwise. clip_scale sets that of the next step */

@@ -1,11 +1,12 @@
 /* fp32 products on the matrix units of x86 (AMX, in Xeons since Sapphire Rapids). These multiply bf16 and sum in fp32.
  * So every factor is split into three bf16, x = h + m + l, each with 8 of its 24 bits, and the product is
- * h·h + h·m + m·h + m·m + h·l + l·h. What is left out is about 2^-25 of the product, less than fp32 rounds. These six
- * take less time than one product of the vector units. An infinite factor gives NaN, and factors below 2^-110 lose
- * bits, because the units take subnormal numbers for 0.
+ * h·h + h·m + m·h + m·m + h·l + l·h. The omitted terms are about 2^-25 of the product, less than the rounding of fp32.
+ * These six products take less time than one on the vector units. An infinite factor gives NaN, and factors below
+ * 2^-110 lose bits, because the units treat subnormal numbers as 0.
  *
- * For each run of k, A and B are split and packed into panels of two tiles; then a task computes one block of C. Runs
- * depend only on the shape, and blocks only share out the work, so the bits do not depend on the number of threads. */
+ * For each run of k, A and B are split and packed into panels of two tiles; then each task computes one block of C.
+ * Runs depend only on the shape, and blocks only divide the work, so the bits do not depend on the number of
+ * threads. */
 #include <immintrin.h>
 
 #include "backend/cpu/cpu.h"
@@ -37,7 +38,7 @@ size_t tt_cpu_amx_bytes(const struct tt_gemm *g)
     return (size_t)((panels_of(g->m) + panels_of(g->n)) * (run_of(g) / DEEP) * SPLIT) * sizeof(packed);
 }
 
-/* Small products do not pay for packing and two rounds of tasks, and batches consist of small ones. */
+/* For small products, packing and two rounds of tasks cost more than they save; batches consist of small ones. */
 bool tt_cpu_amx_can(const struct tt_gemm *g)
 {
     return g->batch == 1 && smaller(g->m, g->n) >= 2 * PANEL && g->k >= DEEP && g->m * g->n * g->k >= 1 << 24;
@@ -50,10 +51,10 @@ struct source {
     const float *p;
     int64_t lines, line, step; /* rows of A or columns of B; the strides of those and of k */
     float factor;
-    bool by_k; /* the rows of its tiles go along k, as the units want B; else they are its lines */
+    bool by_k; /* a row of its tiles is a k, as the units want B; else it is a line, as they want A */
 };
 
-/* A square of SIDE rows, of which `rows` and `cols` exist; the rest becomes 0. */
+/* Loads a square of SIDE x SIDE, of which only `rows` x `cols` exist; the rest becomes 0. */
 static void load_square(__m512 *v, const float *x, int64_t ld, int64_t rows, int64_t cols)
 {
     __mmask16 there = (__mmask16)(cols >= SIDE ? 0xffff : cols <= 0 ? 0 : (1 << cols) - 1);
@@ -86,7 +87,7 @@ static void turn(__m512 *v)
     }
 }
 
-/* The bf16 nearest to each number, with its sign and exponent in place, so as a float. */
+/* The bf16 nearest to each number, in the upper half of its dword: the same value as a float. */
 static inline __m512i nearest(__m512 x)
 {
     __m512i bits = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
@@ -102,13 +103,13 @@ static inline void split(__m512 a, __m512 b, packed *out)
         a = _mm512_sub_ps(a, _mm512_castsi512_ps(na)); /* exact */
         b = _mm512_sub_ps(b, _mm512_castsi512_ps(nb));
     }
-    /* 8 bits are left; and NaN, which rounding may have made a number */
+    /* At most 8 bits are left, so nothing is cut off. NaN stays NaN, even if rounding it above gave a number. */
     __m512i high = _mm512_and_si512(_mm512_castps_si512(b), _mm512_set1_epi32((int)0xffff0000));
     out[2 * 2 * SIDE] = _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(a), 16), high);
 }
 
-/* Packs DEEP of k, of which K exist, of SIDE lines from `line` on. The dwords of a tile hold two k each; here, of A and
- * of B, k and k + SIDE, which need not be shuffled. */
+/* Packs DEEP values of k, of which K exist, for SIDE lines from `line` on. Each dword of a tile holds two values of k.
+ * In A and in B these are k and k + SIDE, which need not be shuffled. */
 static void pack_tile(const struct source *s, int64_t line, int64_t k, int64_t K, packed *out)
 {
     const float *x = s->p + line * s->line + k * s->step;
@@ -144,7 +145,7 @@ static void pack_panels(const struct source *s, int64_t first, int64_t most, int
 
 /* ---- multiplying ---- */
 
-/* The layout that the instruction wants. */
+/* The operand of _tile_loadconfig. */
 struct tile_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -172,7 +173,8 @@ static inline void multiply_tiles(void)
     _tile_dpbf16ps(3, 5, 7);
 }
 
-/* C (PANEL, PANEL) of two panels. Neighbouring products have one factor in common, which stays in its tiles. */
+/* C (PANEL, PANEL) = a panel of A times one of B. Each product shares a factor with the one before it, which stays in
+ * its tiles. */
 static void multiply_panels(int64_t depth, const packed *a, const packed *b, float *c, int64_t ldc, bool add)
 {
     enum { H = 0, M = 2 * SIDE, L = 4 * SIDE };
@@ -252,7 +254,7 @@ static void begin_tiles(void)
 {
     struct tile_config config = {.palette = 1};
     for (int i = 0; i < 8; i++) config.row_bytes[i] = 64, config.rows[i] = SIDE;
-    __asm__ volatile("" : : "r"(&config) : "memory"); /* gcc 12 takes loadconfig to read 8 bytes only */
+    __asm__ volatile("" : : "r"(&config) : "memory"); /* gcc 12 assumes that loadconfig reads only 8 bytes */
     _tile_loadconfig(&config);
 }
 

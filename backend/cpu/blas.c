@@ -59,7 +59,7 @@ bool tt_cpu_blas_can(const struct tt_gemm *g)
     return g->m <= most && g->n <= most && g->k <= most && g->lda <= most && g->ldb <= most && g->ldc <= most;
 }
 
-/* C[i.., j..] of one matrix of the batch. */
+/* The tile (m, n) of C at (i, j), in one matrix of the batch. */
 static void multiply_tile(const struct tt_gemm *g, int64_t batch, int64_t i, int64_t j, int64_t m, int64_t n)
 {
     const float *a = (const float *)g->a + batch * g->stride_a + (g->trans_a ? i : i * g->lda);

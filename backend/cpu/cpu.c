@@ -1,6 +1,8 @@
-/* The vtable of the CPU. Computation is done before its call returns; only collectives are queued (streams.c). Two
- * environment variables for comparisons: TT_CPU_GEMM=blas|builtin multiplies with the BLAS or without, and without the
- * matrix units (AMX), and TT_CPU_ISA=base|v3|v4 chooses the instruction set of the kernels; the units need v4. */
+/* The vtable of the CPU. Computation is done before its call returns; only collectives are queued (streams.c).
+ *
+ * Two environment variables for comparisons: TT_CPU_GEMM=blas|builtin multiplies with the BLAS or with the built-in
+ * multiply, in both cases without the matrix units (AMX). TT_CPU_ISA=base|v3|v4 chooses the instruction set of the
+ * kernels; the matrix units need v4. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

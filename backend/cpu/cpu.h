@@ -26,7 +26,7 @@ struct cpu_kernels {
     void (*gemm)(const struct cpu_team *team, const struct tt_gemm *g);
     size_t (*gemm_scratch)(const struct tt_gemm *g, int threads);
 
-    /* rows of 8-bit codes to a dense matrix of their numbers, times the row's of `scales` unless that is NULL */
+    /* widens rows of 8-bit codes to a dense matrix of floats, times scales[row] unless `scales` is NULL */
     void (*fp8_widen)(const struct cpu_team *team, const uint8_t *codes, int64_t rows, int64_t cols, int64_t ld,
                       enum tt_dtype type, const float *scales, float *out);
 
@@ -42,7 +42,7 @@ struct cpu_room {
     size_t bytes;
 };
 
-/* Seconds of the wall's clock, and of all threads of this process on processors. */
+/* Seconds on the wall clock, and CPU seconds of all threads of this process. */
 struct cpu_clocks {
     double wall, work;
 };
@@ -62,7 +62,7 @@ struct cpu {
     atomic_size_t used, peak;  /* atomic: other threads may allocate too */
     struct cpu_worker *worker; /* NULL until the first task */
     struct cpu_mpi *mpi;       /* NULL before join */
-    struct cpu_clocks asked;   /* when the last tt_cpu_usage was, or the start */
+    struct cpu_clocks asked;   /* at the last call of `usage`, or when the backend was opened */
 };
 
 struct tt_stream_s {
@@ -115,7 +115,7 @@ tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks);
 tt_status tt_cpu_collective(void *self, const struct tt_collective *c, tt_stream s);
 tt_status tt_cpu_split(void *self, int group);
 
-/* mpi.c: collectives through MPI; mpi_none.c without one. After joining, only one thread at a time may call these. */
+/* mpi.c: collectives through MPI; mpi_none.c: without MPI. After joining, only one thread at a time may call these. */
 void tt_cpu_mpi_name(char *name, size_t size);
 tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out);
 void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole); /* false: a collective has failed, so other ranks may be gone */
@@ -133,8 +133,8 @@ void tt_cpu_model_name(char *name, size_t size);
 void tt_cpu_memory(size_t *total, size_t *free);
 struct cpu_clocks tt_cpu_clocks(void);
 bool tt_cpu_amx_allowed(void); /* whether the processor has AMX, and the system lets this process use it */
-/* Whether the built-in multiply is preferred to a BLAS. On arm64 it is, but where a BLAS may use vectors of 512 bits;
- * those of 256 (SVE) are no faster than NEON's, of which there are twice as many units. */
+/* Whether the built-in multiply is preferred to a BLAS. On arm64 it is, except where a BLAS may use vectors of 512
+ * bits. Vectors of 256 bits (SVE) are no faster than NEON, of which there are twice as many units. */
 bool tt_cpu_builtin_first(void);
 
 #endif

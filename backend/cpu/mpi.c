@@ -12,8 +12,8 @@
 #include "backend/cpu/cpu.h"
 
 #ifdef __SANITIZE_ADDRESS__
-/* Asked at the end. Open MPI does not give back all that it takes, by libraries that are gone when leaks are looked
- * for, so that no suppression can name them. */
+/* LeakSanitizer asks this at exit. Open MPI leaks memory through libraries that are already unloaded by then, so no
+ * suppression can name them. */
 static bool begun_here;
 int __lsan_is_turned_off(void);
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void) { return begun_here; }
@@ -32,8 +32,8 @@ enum {
 };
 
 struct cpu_mpi {
-    MPI_Comm all, comm; /* of the job; of the group whose collectives these are, or the same */
-    int rank, ranks;    /* in that */
+    MPI_Comm all, comm; /* the whole job; the group of the current collectives, or the same */
+    int rank, ranks;    /* in the group */
     bool ours;             /* we have initialised MPI, so we finalize it */
     size_t piece;          /* floats in a message of a reduce-scatter */
     float *pieces;         /* [2][ranks][piece]: one half is received while the other is summed */

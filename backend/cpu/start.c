@@ -1,9 +1,9 @@
 /* Runs before main(): with a limited address space, OpenBLAS must not start threads of its own.
  *
  * It starts one per processor while it is loaded, although we set it to one thread. Each of them tries to allocate a
- * buffer until it succeeds. Under 'ulimit -v' that may be never, and the program would hang at its end; and if a thread
- * cannot be started at all, OpenBLAS raises a signal. The number of threads comes from the environment, which it reads
- * before any other code of ours runs. So this executes the program again with OPENBLAS_NUM_THREADS=1. */
+ * buffer until it succeeds. Under 'ulimit -v' that may never happen, and the program would hang at exit. If a thread
+ * cannot be started at all, OpenBLAS raises a signal. It reads the number of threads from the environment before any
+ * other code of ours runs. So this executes the program again with OPENBLAS_NUM_THREADS=1. */
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>

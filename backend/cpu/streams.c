@@ -54,7 +54,7 @@ static tt_status sleep_for(const struct cpu_task *task)
 
 tt_status tt_cpu_delay(void *self, double seconds, tt_stream s)
 {
-    if (!(seconds >= 0 && seconds < 1e9)) return tt_fail(TT_FAILED, "delay: %g seconds cannot be waited", seconds);
+    if (!(seconds >= 0 && seconds < 1e9)) return tt_fail(TT_FAILED, "delay: cannot wait for %g seconds", seconds);
     return tt_cpu_enqueue(self, &(struct cpu_task){.run = sleep_for, .seconds = seconds}, s);
 }
 

@@ -25,7 +25,7 @@ uint64_t tt_cpu_worker_add(struct cpu_worker *w, const struct cpu_task *task);
 bool tt_cpu_worker_done(struct cpu_worker *w, uint64_t ticket);
 /* Waits for the task. Returns the first failure of any task so far, since no task after it was run. */
 tt_status tt_cpu_worker_wait(struct cpu_worker *w, uint64_t ticket);
-/* The event is destroyed or recorded again: queued tasks no longer stamp it. */
+/* Queued tasks no longer stamp the event, because it is destroyed or recorded again. */
 void tt_cpu_worker_forget(struct cpu_worker *w, tt_event e);
 
 #endif

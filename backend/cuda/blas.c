@@ -115,7 +115,7 @@ static tt_status set_scales(struct gpu *gpu, cublasLtMatmulDesc_t product, const
     return TT_OK;
 }
 
-/* Scales of rows: cuBLASLt has them since 12.9, and as of 13.1 on sm_90 alone. */
+/* A scale per row: cuBLASLt has that since 12.9, and as of 13.1 only on sm_90. */
 static tt_status set_row_scales(struct gpu *gpu, cublasLtMatmulDesc_t product)
 {
 #if CUBLAS_VERSION >= 120900
@@ -129,11 +129,13 @@ static tt_status set_row_scales(struct gpu *gpu, cublasLtMatmulDesc_t product)
 #endif
 }
 
-/* Fast: Hopper's 8-bit products keep their sums in the tensor cores, with fewer bits than fp32 has; else the sums move
- * to fp32 registers every few steps. Fast for E4M3 by E4M3, the products of the forward pass, and not for gradients, of
- * which one factor is E5M2: their sums are long and of both signs. With scales of rows gradients are E4M3 as well, so
- * that none is fast. Algorithms are chosen by whether there are scales; which ones is said when they run, so that any
- * address will do here. */
+/* `fast`: Hopper's 8-bit products keep their sums in the tensor cores, with fewer bits than fp32 has; else the sums
+ * move to fp32 registers every few steps. It is set for E4M3 by E4M3, the products of the forward pass. It is not set
+ * for gradients, of which one factor is E5M2: their sums are long and of both signs. With a scale per row, gradients
+ * are E4M3 too, so no product is fast.
+ *
+ * Algorithms depend on whether there are scales, not on where they are. The addresses are set before each multiply, so
+ * any address will do here. */
 static tt_status make_fp8(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulDesc_t product)
 {
     int8_t fast = k->type_a == TT_E4M3 && k->type_b == TT_E4M3 && !k->row_scales;
@@ -143,7 +145,7 @@ static tt_status make_fp8(struct gpu *gpu, const struct gemm_key *k, cublasLtMat
     return set_scales(gpu, product, any, any);
 }
 
-/* Proposals are then for so many multiprocessors. */
+/* Makes the library propose algorithms for so many multiprocessors. */
 static tt_status take_units(struct gpu *gpu, cublasLtMatmulDesc_t product, int64_t units)
 {
     int32_t most = (int32_t)units;
@@ -254,7 +256,7 @@ tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, 
     return st;
 }
 
-/* Whether it multiplies 8-bit factors with scales of rows on this chip; only asking tells. */
+/* Whether cuBLASLt multiplies 8-bit factors with a scale per row on this chip. Asking for an algorithm shows that. */
 static bool proposes_rows(struct gpu *gpu, enum tt_dtype out)
 {
     enum { SIDE = 256 };

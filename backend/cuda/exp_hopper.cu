@@ -22,7 +22,7 @@ struct exp_shape : product_shape {
         }
     }
 
-    /* 64 of the columns of 16 rows, to memory; and added to the lane's sums. */
+    /* Stores 64 columns of 16 rows, and adds them to the lane's sums. */
     static GPU_MEMBER void powers(const struct product_args &a, struct product_slabs &slabs, const float (&shift)[2],
                                   float (&sum)[2], const float *c, int row, int col)
     {
@@ -37,7 +37,7 @@ struct exp_shape : product_shape {
         slabs.store(&a.out, row, col / PRODUCT_HALF, w);
     }
 
-    /* Of a row, four lanes have a quarter each. */
+    /* Four lanes have a quarter of a row each. */
     template <int N>
     static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs, held &h, int m,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)

@@ -1,7 +1,7 @@
 /* The launcher of the attention backward on Hopper. */
 #include "backend/cuda/flash_hopper_backward.h"
 
-enum { SHORT = 256 }; /* sequences of so many tokens have too few steps for long ones */
+enum { SHORT = 256 }; /* sequences of up to so many tokens have too few steps for long ones, of 128 columns */
 
 template <typename T>
 static gpu_error backward_choose(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)

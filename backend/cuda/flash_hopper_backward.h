@@ -32,7 +32,7 @@ template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backwa
     static constexpr size_t bytes = 2 * OWN * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
 };
 
-/* Where codes go in the place of dx or dy; rows NULL: nowhere. */
+/* Where the codes of dx or dy go, in place of these; rows NULL: there are no codes. */
 struct backward_codes {
     uint8_t *rows, *transposed; /* (T, ld), (ld, T) from this matrix's columns on */
 };
@@ -283,7 +283,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     int group = hopper_group() - 1;
     uint32_t owned = hopper_address(m.own) + group * HOPPER_ROWS * HOPPER_ROW_BYTES, stages = hopper_address(m.stages);
     hopper_ring<C::STAGES> ring = {0, 0};
-    int before = 0; /* tiles that it had */
+    int before = 0; /* tiles before this one */
     float c = a.scale * FLASH_LOG2E;
     hopper_turns<C::GROUPS> turns(C::TURNS ? group : 0);
 

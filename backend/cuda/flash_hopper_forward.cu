@@ -6,8 +6,8 @@
  * accumulated; P stays in registers. The warpgroups take turns at multiplying, so that one computes exponentials while
  * another's products run.
  *
- * With DOCUMENTS tiles of keys before the document of a block's first query are not copied; a warpgroup whose documents
- * start later lets go of the last tiles unread, as it does of the first ones beyond its diagonal. */
+ * With DOCUMENTS, tiles of keys before the document of a block's first query are not copied. A warpgroup whose
+ * documents start later releases the last tiles unread, as it does the first ones beyond its diagonal. */
 #include "backend/cuda/flash_hopper.h"
 #include "backend/cuda/hopper_codes.h"
 
@@ -178,7 +178,8 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     auto release = [&](uint64_t *empty) {
         if (arrives) hopper_arrive(empty);
     };
-    /* Without a product in between: no lane may still wait for a phase that ends when the buffer is filled again. */
+    /* Releases a buffer that no product has read. No lane may still be waiting for its phase, which is over as soon as
+     * the buffer is filled again. */
     auto release_unread = [&](uint64_t *empty) { gpu_wave_sync(), release(empty); };
     hopper_turns<C::GROUPS> turns(group);
 

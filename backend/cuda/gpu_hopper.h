@@ -75,8 +75,8 @@ GPU_DEVICE int hopper_rank(void) /* of this block in its cluster */
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-/* All threads of the cluster. What they wrote before is not ordered by it, but for the inits of barriers that were
- * published; nor is it below, where an order would wait for all stores to memory. */
+/* A barrier for all threads of the cluster. It does not order what they wrote before, except for inits of barriers that
+ * were published. hopper_arrive_at below does not order it either: that would wait for all stores to memory. */
 GPU_DEVICE void hopper_cluster_sync(void)
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -162,7 +162,8 @@ GPU_DEVICE void hopper_copy_out(const struct hopper_map *map, int row, int head,
 }
 GPU_DEVICE void hopper_written(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 GPU_DEVICE void hopper_out_commit(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/* Waits until this thread's copies, but for the newest N groups, have read shared memory; until all are done. */
+/* The first waits until this thread's copies, except the newest N groups, have read shared memory; hopper_out_done
+ * waits until all copies are done. */
 template <int N> GPU_DEVICE void hopper_out_read(void)
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");

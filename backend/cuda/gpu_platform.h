@@ -97,7 +97,7 @@ template <bool E4M3> GPU_DEVICE uint32_t gpu_native_fp8_pack2(float low, float h
 {
     return __nv_cvt_float2_to_fp8x2(make_float2(low, high), __NV_SATFINITE, E4M3 ? __NV_E4M3 : __NV_E5M2);
 }
-/* Chips before that round in many instructions, which need registers. */
+/* Older chips need many instructions to round, and those need registers. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
 #define GPU_CODE_BLOCKS 1
 #else

@@ -21,8 +21,8 @@ GPU_DEVICE int hopper_group(void) { return hopper_uniform(gpu_thread() / HOPPER_
 
 /* ---- barriers ---- */
 
-/* A whole warp arrives, with one arrival: the waiting threads see what its lanes have read and written. racecheck
- * recognises only the arriving thread, so with TT_RACECHECK each lane arrives. */
+/* A whole warp arrives, with one arrival. Its lanes are synchronised first, so the waiting threads see what all of them
+ * have read and written. racecheck recognises only the arriving thread, so with TT_RACECHECK each lane arrives. */
 #ifdef TT_RACECHECK
 enum { HOPPER_ARRIVALS = GPU_WAVE };
 #else

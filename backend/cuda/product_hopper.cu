@@ -1,4 +1,4 @@
-/* Which products Hopper's kernels compute together with what comes after them. */
+/* Which products Hopper's kernels compute together with their epilogue (tt_gemm.with). */
 #include "backend/backend.h"
 #include "backend/cuda/product_hopper_launch.h"
 

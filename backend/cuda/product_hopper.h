@@ -1,23 +1,26 @@
-/* Matrix products on Hopper whose results something is done with before they are stored.
+/* Matrix products on Hopper with an epilogue: something is done with the result before it is stored.
  *
- * Blocks stay and go through a list of tiles of 128x128. One warp copies steps of 64 of the inner dimension through a
- * ring of buffers; two warpgroups multiply, each a tile of its own, in turns: one computes and stores what it has while
- * the other multiplies. Where no block has a second tile, both have half of its only one (TOGETHER). Two blocks of a
- * cluster have tiles below each other, and each copies half of the weights for both.
+ * Blocks are persistent: each goes through a list of tiles of 128x128. One warp copies the operands, 64 of the inner
+ * dimension at a time, through a ring of buffers. Two warpgroups multiply in turns, each a tile of its own: while one
+ * multiplies, the other computes its epilogue and stores. If no block has a second tile, both warpgroups have half of
+ * the only one (TOGETHER). The two blocks of a cluster have tiles below each other, and each copies half of the weights
+ * for both.
  *
  * A shape C of such a product (swiglu_hopper_*.cu, rope_hopper.cu, exp_hopper.cu) has
  *
  *   T        the type of all matrices
- *   COLUMNS  W is (K, N), and the product x·W; else W is (N, K), and it is x·W^T
+ *   COLUMNS  W is (K, N), and the product is x·W; else W is (N, K), and the product is x·W^T
  *   WIDTH    columns of the result (of h, with SwiGLU) that a tile has
  *   STAGES   buffers of the ring
- *   slabs    what a warp has of shared memory behind the ring, through which the copy engine moves results; it is told
- *            of the blocks of 64 rows that the other warpgroup has before it
- *   BRINGS   it also moves what rows reads: slabs::begin, by one warp, then slabs::bring, by one thread
- *   w_row    where half a tile's rows of W begin, without COLUMNS
+ *   slabs    a warp's shared memory after the ring, through which the copy engine moves results; its constructor gets
+ *            how many blocks of 64 rows the other warpgroup has before this one
+ *   BRINGS   the copy engine also brings what `rows` reads: slabs::begin, called by one warp, then slabs::bring, called
+ *            by one thread
+ *   w_row    where the rows of W for half a tile begin; without COLUMNS
  *   held     what a lane has in registers while it multiplies
- *   ahead    what a warp does before that; its first row is given. N: blocks of 64 rows of the tile that its group has
- *   rows     what it does with its 16 rows of each of them */
+ *   ahead    what a warp does before that; it gets the warp's first row. N: blocks of 64 rows of the tile that its
+ *            warpgroup has
+ *   rows     what a warp does with its 16 rows of each of these blocks */
 #ifndef TT_CUDA_PRODUCT_HOPPER_H
 #define TT_CUDA_PRODUCT_HOPPER_H
 
@@ -38,7 +41,7 @@ enum {
     PRODUCT_STAGE_BYTES = PRODUCT_A_BYTES + 2 * PRODUCT_HALF_BYTES,
     PRODUCT_SLAB_ROWS = 16, /* a warp's, of 64 columns */
     PRODUCT_SLAB_BYTES = PRODUCT_SLAB_ROWS * HOPPER_ROW_BYTES,
-    PRODUCT_SLABS = 2, /* of a warp: one is filled while the other is on its way to memory */
+    PRODUCT_SLABS = 2, /* per warp: one is filled while the other is on its way to memory */
 };
 
 template <typename C> constexpr size_t product_bytes(void)
@@ -49,7 +52,7 @@ template <typename C> constexpr size_t product_bytes(void)
 struct product_args {
     struct hopper_map x, w;
     struct hopper_map out, h_map; /* boxes of a slab, of the result (gate and up, with SwiGLU) and of h */
-    void *gu, *h;                 /* the same, of SwiGLU's backward pass */
+    void *gu, *h;                 /* the same matrices as pointers, for SwiGLU's backward pass */
     const float *cos, *sin;       /* of RoPE: (S, D/2) */
     int S, D, turned;             /* the first columns are rotated */
     const float *shift;           /* of exponentials */
@@ -66,8 +69,8 @@ struct product_tile {
     int row, col; /* of x, and of the result (of h, with SwiGLU) */
 };
 
-/* Tiles in bands of so many rows of tiles, column by column, so that those that run at the same time share operands in
- * the cache. */
+/* Tiles in bands of PRODUCT_BAND rows of tiles, column by column, so that tiles that run at the same time share
+ * operands in the cache. */
 template <typename C> GPU_DEVICE struct product_tile product_tile_of(const struct product_args &a, int n)
 {
     int band = n / (PRODUCT_BAND * a.cols), first = band * PRODUCT_BAND, in = n - first * a.cols;
@@ -140,8 +143,8 @@ template <typename C, int N> GPU_DEVICE void product_step(product_c<N> &c, uint3
                 hopper_operand(low_b + k * NEXT), add || k > 0, typename C::T());
 }
 
-/* All steps of a tile, of N blocks of its rows from `first` on. Where these are all of them, the other warpgroup has
- * another tile, and they take turns. */
+/* All steps of a tile, for N blocks of its rows from `first` on. If these are all of its blocks, the other warpgroup
+ * has another tile, and the two take turns. */
 template <typename C, int N>
 GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stages, int first, product_ring<C> &ring,
                                  uint64_t *full, uint64_t *empty, hopper_turns<2> &turns)
@@ -171,8 +174,9 @@ GPU_DEVICE void product_multiply(product_c<N> &c, int steps, unsigned char *stag
 
 /* ---- what a warp does with its rows of a tile ---- */
 
-/* The copy engine moves 16 rows of 64 columns as a slab. A lane has two columns of each eighth of it, of rows g and
- * g + 8; so it has 16 words, of which those of quarter j are exchanged with memory by matrices of 8x8 at: */
+/* The copy engine moves 16 rows of 64 columns as a slab. A lane has two columns of each eighth of it, in rows g and
+ * g + 8, so it has 16 words. The four words of quarter j are stored to the slab, or loaded from it, as matrices of 8x8.
+ * This is the offset in the slab that the lane gives for them. */
 GPU_DEVICE int product_slab_at(int j)
 {
     int r = gpu_lane() % PRODUCT_SLAB_ROWS, piece = gpu_lane() / PRODUCT_SLAB_ROWS;
@@ -190,7 +194,7 @@ struct product_slabs {
     {
     }
 
-    /* w: the words of 16 rows and 64 columns, as the product left them. */
+    /* w: the words of 16 rows and 64 columns, in the layout of a product's result. */
     GPU_MEMBER void store(const struct hopper_map *map, int row, int head, const uint32_t (&w)[4][4])
     {
         unsigned char *slab = at + next * PRODUCT_SLAB_BYTES;
@@ -208,7 +212,7 @@ struct product_slabs {
     }
 };
 
-/* What most shapes have. */
+/* The defaults, for most shapes. */
 struct product_shape {
     typedef struct product_slabs slabs;
     static constexpr int STAGES = 6;
@@ -309,8 +313,8 @@ static inline int64_t product_clusters(int units)
     return most < HOPPER_CLUSTER ? 1 : most / HOPPER_CLUSTER;
 }
 
-/* Launches, with the maps and what else the epilogue reads in `a`; false, without a launch, if the kernel does not
- * support these sizes or this chip. ONE is the shape where no block has a second tile. */
+/* Launches the kernel; `a` has the maps and whatever else the epilogue reads. False, without a launch, if the kernel
+ * does not support these sizes or this chip. ONE is the shape to use if no block has a second tile. */
 template <typename C, typename ONE = C>
 static bool product_launch(struct product_args a, int64_t M, int64_t N, int64_t K, int units, gpu_stream s,
                            gpu_error *e)

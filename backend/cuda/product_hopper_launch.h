@@ -1,4 +1,4 @@
-/* Matrix products that do more on Hopper, for 16-bit types and dense matrices. */
+/* Matrix products with an epilogue on Hopper, for 16-bit types and dense matrices. */
 #ifndef TT_CUDA_PRODUCT_HOPPER_LAUNCH_H
 #define TT_CUDA_PRODUCT_HOPPER_LAUNCH_H
 

@@ -31,9 +31,9 @@ struct rope_angles {
     }
 };
 
-/* Angles come from far, so they are loaded before the product. With heads of 64 (SAME) both halves of a tile have the
- * same ones, and a lane holds those of both blocks of rows; else those of both halves, and loads the second block's
- * when the first one's are used. */
+/* Angles take long to load, so they are loaded before the product. With heads of 64 (SAME) both halves of a tile have
+ * the same angles, and a lane holds those of both blocks of rows. Else it holds those of both halves, and loads those
+ * of the second block when the first block's have been used. */
 template <typename T_, bool SAME> struct rope_shape : product_shape {
     typedef T_ T;
     static constexpr bool COLUMNS = false;
@@ -68,7 +68,8 @@ template <typename T_, bool SAME> struct rope_shape : product_shape {
                 for (int i = 0; i < 16; i++) w[i / 4][i % 4] = gpu_pack2<T>(mine[2 * i], mine[2 * i + 1]);
             }
             if (from < a.F) slabs.store(&a.out, row, from / PRODUCT_HALF, w);
-            if (!SAME && m + 1 < N) h.angles[half].load(a, row + HOPPER_ROWS, from); /* whose fence would wait for it */
+            /* after the store, whose fence would wait for this load */
+            if (!SAME && m + 1 < N) h.angles[half].load(a, row + HOPPER_ROWS, from);
         }
     }
 };

@@ -22,10 +22,10 @@ template <typename T_> struct swiglu_backward_shape {
     }
 };
 
-/* ---- blocks of a single tile: its threads read and write memory, which takes less to set up ---- */
+/* ---- blocks of a single tile: the threads themselves read and write memory, which takes less to set up ---- */
 
-/* What a tile will read of gate and up goes to the cache while it multiplies. The copy engine could do this too, but
- * the operands would wait behind it. */
+/* Prefetches what a tile will read of gate and up to the cache, while it multiplies. The copy engine could do this too,
+ * but then the operands would have to wait. */
 template <int N> GPU_DEVICE void swiglu_ahead(const struct product_args &a, struct product_tile at)
 {
     constexpr int LINE = HOPPER_ROW_BYTES / 2, LINES = 2 * PRODUCT_COLS / LINE; /* of a row */

@@ -6,10 +6,12 @@
 #include "backend/cuda/product_hopper.h"
 #include "backend/gpu/activation.h"
 
-/* Gate and up of 16 rows and 64 columns are a set, which becomes that of their gradients. Warps of the same number in
- * both warpgroups share a ring of sets, since all of one tile come before those of the next; h has a slab for each
- * warp. Each set of two tiles has a barrier of its own that says it is full: on one by its place in the ring, a
- * warpgroup could wait for a phase while the other's has not even begun. */
+/* A set is gate and up of 16 rows and 64 columns; their gradients replace them. Warps of the same number in both
+ * warpgroups share a ring of sets, since all sets of one tile come before those of the next. h has a slab for each
+ * warp.
+ *
+ * Each set of two consecutive tiles has its own barrier that says it is full. With one barrier for each place in the
+ * ring, a warpgroup could wait for a phase while the other's has not even begun. */
 struct swiglu_sets {
     enum {
         SETS = 3, /* of a ring */
@@ -24,9 +26,9 @@ struct swiglu_sets {
     };
     unsigned char *sets, *h;
     uint64_t *full, *empty;
-    int stage, parity; /* of the next set, and of its tile */
+    int stage, parity; /* stage of the next set; parity of its tile's barriers */
 
-    /* blocks: of 64 rows, that the other warpgroup has before this one. */
+    /* blocks: how many blocks of 64 rows the other warpgroup has before this one. */
     GPU_MEMBER swiglu_sets(unsigned char *behind, int warp, int blocks)
         : sets(behind + warp % RINGS * SETS * SET_BYTES), h(behind + H_AT + warp * PRODUCT_SLAB_BYTES),
           full(fulls(behind, warp % RINGS) + blocks * HALVES), empty(empties(behind, warp % RINGS)),
@@ -47,7 +49,7 @@ struct swiglu_sets {
         if (gpu_lane() < RINGS * SETS) hopper_barrier_init(empties(behind, 0) + gpu_lane(), HOPPER_ARRIVALS);
     }
 
-    /* The sets of all tiles of a block, by one thread. */
+    /* Copies the sets of all tiles of a block; called by one thread. */
     template <typename C> static GPU_MEMBER void bring(const struct product_args &a, unsigned char *behind)
     {
         hopper_ring<SETS> next = {0, 0};
@@ -70,7 +72,8 @@ struct swiglu_sets {
         }
     }
 
-    /* All that this warp sent to memory has left, and so has the set before the next one: it may be filled again. */
+    /* Waits until all that this warp sent to memory has left its slabs. Then the set before the next one may be filled
+     * again. */
     GPU_MEMBER void release(void)
     {
         if (gpu_lane() == 0) hopper_out_read<0>();

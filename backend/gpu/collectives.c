@@ -29,8 +29,8 @@ struct gpu_collectives {
 #ifdef HAS_SPLIT
     __typeof__(&ncclCommSplit) CommSplit; /* NULL where the library is older than the header */
 #endif
-    ncclComm_t all, comm; /* of the job, of the group whose collectives these are; NULL before a job is joined */
-    int rank, ranks;      /* of the job; in that group */
+    ncclComm_t all, comm; /* the whole job; the group of the current collectives; NULL before a job is joined */
+    int rank, ranks;      /* rank in the job; number of ranks in the group */
 };
 
 static tt_status failed(const struct gpu *gpu, const char *call, ncclResult_t e)
@@ -134,7 +134,7 @@ static tt_status make_id(struct gpu *gpu, int rank, ncclUniqueId *id)
     return TT_OK;
 }
 
-/* Rank 0's id. The others wait for it, so it is shared also where rank 0 has none: no id is all zeros. */
+/* Shares rank 0's id. The others wait for it, so if rank 0 has none, it shares zeros; no id is all zeros. */
 static tt_status share_id(struct gpu *gpu, const struct tt_ranks *ranks, ncclUniqueId *id)
 {
     static const ncclUniqueId none;
@@ -145,7 +145,7 @@ static tt_status share_id(struct gpu *gpu, const struct tt_ranks *ranks, ncclUni
     if (st) tt_status_free(shared);
     if (st || shared) return st ? st : shared;
     if (ranks->rank == 0 || memcmp(id, &none, sizeof none)) return TT_OK;
-    return tt_fail(TT_FAILED, "join: rank 0 has no id of " GPU_COLLECTIVES_NAME);
+    return tt_fail(TT_FAILED, "join: rank 0 got no id from " GPU_COLLECTIVES_NAME "; its own message says why");
 }
 
 tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks)

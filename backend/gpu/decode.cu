@@ -11,7 +11,7 @@
 enum {
     DECODE_THREADS = 128,
     DECODE_HEADS = 8,        /* most query heads of a block; 1 where rows are not aligned or heads are too large */
-    DECODE_STATIC = 8 << 10, /* more than the shared memory of a block beside that for its heads; it is allowed twice */
+    DECODE_STATIC = 8 << 10, /* upper bound of a block's static shared memory; the dynamic limit includes it too */
     FILL_THREADS = 256
 };
 
@@ -132,7 +132,8 @@ GPU_DEVICE void decode_values(const float *p, float *part, const decode_block<T>
     }
 }
 
-/* Of the grid: x is sequences times parts of the keys, y is heads. False: the part is beyond the newest key. */
+/* Finds what a block works on. In the grid, x is sequences times parts of the keys, y is heads. False: the part is
+ * beyond the newest key. */
 template <int HEADS, typename T>
 GPU_DEVICE bool decode_find(decode_block<T> &b, const tt_attention_decode_args &a, int64_t *first_head, int64_t *part)
 {
@@ -167,7 +168,7 @@ GPU_DEVICE void decode_append(const decode_block<T> &b, const tt_attention_decod
     }
 }
 
-/* Shared floats: queries (HEADS, D), the new key (D), scores, the slices of values. */
+/* Dynamic shared memory, in floats: queries (HEADS, D), the new key (D). */
 template <typename T, bool WIDE, int HEADS>
 GPU_KERNEL GPU_BOUNDS_MIN(DECODE_THREADS, 4) attention_decode(struct tt_attention_decode_args a, int lanes, bool parted)
 {

@@ -17,7 +17,7 @@ GPU_DEVICE int largest_so_far(int x, int (&room)[2][THREADS], int &largest)
     }
     gpu_block_sync();
     largest = room[now][THREADS - 1];
-    gpu_block_sync(); /* the next call writes there */
+    gpu_block_sync(); /* the next call writes to `room` */
     return x;
 }
 
@@ -27,8 +27,8 @@ GPU_KERNEL GPU_BOUNDS(THREADS) document_bounds(struct tt_document_bounds_args a)
     int S = (int)a.S;
     int64_t b = gpu_block_x();
     const int32_t *tokens = step_tokens(a.tokens, a.state, a.slot_stride) + b * (a.S + 1);
-    /* k counts from the left, then from the right; a document that begins at k, seen from there, does so after an end
-     * token on its left, or with one as its last token */
+    /* k counts from the left for the starts, then from the right for the ends. Seen from the left, a document begins at
+     * k if the token before it is an end token; seen from the right, if token k itself is one. */
     for (int side = 0; side < (a.ends ? 2 : 1); side++) {
         int before = 0;
         for (int from = 0; from < S; from += THREADS) {

@@ -3,7 +3,7 @@
  *
  * The sort is a radix sort of positions by the digits of their token. Blocks take consecutive runs of positions;
  * `count` writes a histogram per block, from which `place` computes where the block's first position with each digit
- * goes. FEW positions take one kernel instead, which counts for each how many come before it.
+ * goes. Up to FEW positions take one kernel instead, which counts for each position how many come before it.
  *
  * A token with up to LONG positions is summed by a group of lanes, which share the columns of a row. A token with more
  * is summed by several blocks, each for a slice of the columns, with many rows in flight. */

@@ -47,13 +47,14 @@ static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
 
 template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 / (int)sizeof(T); }
 
-/* What is subtracted from the scores of a row, for its maximum so far; 0 while no key of its document was seen. */
+/* The shift that is subtracted from the scores of a row, given its maximum so far; 0 while it has seen no key of its
+ * document. */
 GPU_DEVICE float flash_shift(float top, float c) { return top == -GPU_INFINITY ? 0.0f : top * c; }
 
 /* ---- documents: which keys a query sees, and which queries see a key ----
  *
  * The bound of a row is the start of its document if it is a query, and the end if it is a key. Without documents there
- * is one, from 0 to S. Rows beyond the end of the sequence are taken for its last one. */
+ * is a single one, from 0 to S. Rows beyond the end of the sequence count as its last row. */
 GPU_DEVICE int flash_bound(const int32_t *of, int without, int64_t b, int S, int row)
 {
     return of ? of[b * S + (row < S ? row : S - 1)] : without;
@@ -198,7 +199,7 @@ GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D
 
 /* ---- 8-bit codes of o, as fp8_cast makes them ---- */
 
-/* Of two neighbouring numbers: heads are even, so that no pair is cut. */
+/* The codes of two neighbouring numbers. Head sizes are even, so no pair is split. */
 GPU_DEVICE void flash_code_pair(const struct tt_flash_args &a, int64_t at, float x, float y, float inverse)
 {
     const float v[2] = {x, y};
@@ -206,7 +207,7 @@ GPU_DEVICE void flash_code_pair(const struct tt_flash_args &a, int64_t at, float
                                                              : gpu_fp8_codes2<TT_E4M3_FNUZ>(v, inverse));
 }
 
-/* Of the first `count` rows of a tile, by one wave; `at`: where the first begins in o. */
+/* The codes of the first `count` rows of a tile, by one wave; `at`: where the first row begins in o. */
 template <typename T, int ROWS, int DP>
 GPU_DEVICE void flash_codes(const struct tt_flash_args &a, int64_t at, const T *tile, int count)
 {

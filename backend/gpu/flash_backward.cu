@@ -1,6 +1,6 @@
-/* The launcher of the attention backward. The last kernel is that of RoPE, if dq and dk are to be rotated back, or the
- * cast to codes, which rotates on the way. RoPE's takes the largest magnitude of dq and dk; what it does not turn is
- * read once more for its own, since the kernels between have no registers to spare. */
+/* The launcher of the attention backward. The last kernel is RoPE's, if dq and dk are to be rotated back, or the cast
+ * to codes, which rotates on the way. RoPE's kernel also finds the largest magnitude of dq and dk. Gradients that it
+ * does not rotate are read once more for that, since the kernels before it have no registers to spare. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/launch.h"
 #include "backend/gpu/map.h"

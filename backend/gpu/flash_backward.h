@@ -41,7 +41,7 @@ template <int M> struct flash_stats {
     const float *col_lse, *col_delta;
 };
 
-/* f(column, place, x&) for each element of the tiles of a wave, where place is what `of` says of its own row. */
+/* f(column, place, x&) for each element of the tiles of a wave; place = of(the element's row). */
 template <typename C, int M, typename G, typename F>
 GPU_DEVICE void flash_each_place(gpu_tile_c (&x)[M][C::TILES], G of, F f)
 {
@@ -56,7 +56,7 @@ GPU_DEVICE void flash_each_place(gpu_tile_c (&x)[M][C::TILES], G of, F f)
     }
 }
 
-/* Sets x to `hidden` where the query is of another document than the key. */
+/* Sets x to `hidden` where query and key are in different documents. */
 template <typename C, int M>
 GPU_DEVICE void flash_part(gpu_tile_c (&x)[M][C::TILES], int col, const flash_bounds<C> &bounds, float hidden)
 {
@@ -65,7 +65,7 @@ GPU_DEVICE void flash_part(gpu_tile_c (&x)[M][C::TILES], int col, const flash_bo
         [&](int j, int bound, float &v) { v = (C::KEYS ? j >= bound : j < bound) ? hidden : v; });
 }
 
-/* Sets the elements to 0 of the queries that are the first of their documents and their own keys. */
+/* Sets the elements to 0 where the first query of a document meets the key at its own position. */
 template <typename C, int M>
 GPU_DEVICE void flash_alone(gpu_tile_c (&x)[M][C::TILES], int row, int col, const flash_bounds<C> &bounds)
 {

@@ -1,5 +1,5 @@
-/* delta, the row sums of do·o: the first kernel of every attention backward. It can make the transposed codes of o from
- * what it reads. */
+/* delta, the row sums of do·o: the first kernel of every attention backward. It can also make the transposed codes of
+ * the o that it reads. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/fp8_tile.h"
 #include "backend/gpu/launch.h"
@@ -107,7 +107,8 @@ template <typename T> static gpu_error delta_codes_launch(const struct tt_flash_
     return GPU_LAUNCH((flash_delta_codes<T, TT_E4M3_FNUZ>), grid, FP8_THREADS, 0, s, *a, lanes);
 }
 
-/* What a square has: 16-bit numbers, which fill vectors of WIDTH, in heads as wide as it at most. */
+/* Whether a square can take these: 16-bit numbers, aligned vectors of WIDTH, heads no wider than the square, and whole
+ * chunks of tokens. */
 static bool fits_square(const struct tt_flash_backward_args *a)
 {
     return a->dtype != TT_F32 && a->D <= SIDE && flash_wide(a->o, a->D, a->D, 2) && gpu_aligned(a->dout) &&

@@ -9,7 +9,7 @@
 /* A block of THREADS threads owns ROWS rows of a head and streams COLS at a time through STAGES buffers.
  * HOLD    waves keep their own rows in registers, and the buffers reuse the shared memory that the rows came through
  * EARLY   the copy of the next rows starts while these are computed (with one buffer: in registers)
- * STEP    streamed rows of which the backward pass has scores at a time
+ * STEP    streamed rows whose scores the backward pass holds at a time
  * BLOCKS  blocks per multiprocessor whose registers should fit
  * WAVE    the kernel has a body only in code for waves of this width */
 template <typename T_, int DP_, int WAVE_, int ROWS_, int COLS_, int THREADS_, int STAGES_, bool HOLD_, bool EARLY_,

@@ -1,12 +1,12 @@
-/* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as it is and transposed; and scales
- * from a history of magnitudes. The gradient of q and k is turned back by RoPE on the way. */
+/* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as they are and transposed; and
+ * scales from a history of magnitudes. The cast can also rotate the gradients of q and k back (RoPE). */
 #include "backend/gpu/fp8_tile.h"
 #include "backend/gpu/launch.h"
 #include "backend/gpu/rotate.h"
 
 /* ---- largest magnitudes: a block per part ---- */
 
-/* Of n neighbouring elements, those of this thread; `aligned`: x is, to 16 bytes. */
+/* Raises `most` by this thread's share of n neighbouring elements; `aligned`: x is aligned to 16 bytes. */
 template <typename T> GPU_DEVICE uint32_t most_of(const T *x, int64_t n, bool aligned, uint32_t most)
 {
     constexpr int N = gpu_vec<T>::n;
@@ -43,7 +43,7 @@ gpu_error tt_gpu_fp8_amax(const struct tt_fp8_amax_args *a, gpu_stream s)
 
 /* ---- codes ---- */
 
-/* As RMSNorm does it, rounded to T. */
+/* Normalises the patch as RMSNorm does, rounded to T. */
 template <typename T>
 GPU_DEVICE void normalise(patch &p, const float *rstd, const T *weight, int64_t rows, int64_t cols)
 {
@@ -63,7 +63,7 @@ template <typename T> GPU_DEVICE void turn_pair(float *v, float c, float s)
     v[0] = gpu_to_float(two[0]), v[1] = gpu_to_float(two[1]);
 }
 
-/* As RoPE turns back the pairs of columns below turn.cols, rounded to T. */
+/* Rotates the pairs of columns below turn.cols back, as RoPE does, rounded to T. */
 template <typename T> GPU_DEVICE void turn_back(patch &p, const struct fp8_turn &turn, int64_t row, int64_t col)
 {
     uint32_t at = (uint32_t)row % (uint32_t)turn.S, half = (uint32_t)turn.D / 2;
@@ -116,8 +116,8 @@ GPU_DEVICE float scale_of(const struct tt_fp8_cast_args &a)
     return scale;
 }
 
-/* Of a multiprocessor: where waves are wide, its shared memory holds no more. Four leave fp16, which no model has
- * beside 8-bit factors, too few registers on sm_90a. */
+/* Blocks per multiprocessor. Where waves are wide, shared memory holds no more than three. With four, fp16, which no
+ * model has beside 8-bit factors, has too few registers on sm_90a. */
 template <typename T> constexpr int CAST_BLOCKS = GPU_WAVE > GPU_GROUP ? 3 : 4;
 template <> constexpr int CAST_BLOCKS<gpu_half> = 3;
 

@@ -1,5 +1,5 @@
-/* 8-bit factors with a scale for each row (--fp8-scaling row): magnitudes of rows and of columns, and codes by them.
- * Blocks have squares, as in fp8.cu. */
+/* 8-bit factors with a scale for each row (--fp8-scaling row): largest magnitudes of rows and of columns, and codes by
+ * their scales. Each block has a square, as in fp8.cu. */
 #include "backend/gpu/fp8_tile.h"
 
 /* ---- largest magnitudes ----
@@ -71,7 +71,8 @@ gpu_error tt_gpu_fp8_amax_rows(const struct tt_fp8_amax_rows_args *a, gpu_stream
 
 /* ---- codes ---- */
 
-/* The inverse scales of the square's rows and columns; the first block of each writes what it has made. */
+/* The inverse scales of the square's rows and columns. The first block of each row and column of squares writes the
+ * scales that it has made. */
 GPU_DEVICE void take_scales(const struct tt_fp8_cast_rows_args &a, int64_t row, int64_t col, float *inverse)
 {
     int t = gpu_thread();
@@ -110,8 +111,8 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_rows_args &a, const float *i
     }
 }
 
-/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. Four blocks of a multiprocessor would have
- * too few registers. */
+/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. Four blocks per multiprocessor would have too
+ * few registers. */
 template <typename T, enum tt_dtype TO>
 GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 3) fp8_cast_rows(struct tt_fp8_cast_rows_args a, bool vectors)
 {

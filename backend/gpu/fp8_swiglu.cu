@@ -1,6 +1,6 @@
-/* SwiGLU with 8-bit results, none of which is in memory in another form. Forward, the codes of h. Backward, those of
- * the gradient of gate and up, as it is and transposed, and of h, transposed: a thread keeps the codes of its patches,
- * and the three matrices take turns in one square of shared memory. */
+/* SwiGLU with 8-bit results, which are stored in no other form. Forward makes the codes of h. Backward makes the codes
+ * of the gradients of gate and up, as they are and transposed, and of h, transposed. A thread keeps the codes of its
+ * patches, and the three matrices use one square of shared memory after the other. */
 #include <math.h>
 
 #include "backend/gpu/activation.h"
@@ -77,7 +77,7 @@ struct glu_codes {
     uint32_t words[RESULTS][PATCH][2];
 };
 
-/* The codes of x as it would be read from memory. */
+/* The codes of x after rounding to T, as if it had been stored. x is rounded in place. */
 template <typename T, enum tt_dtype TO> GPU_DEVICE void pack_row(uint32_t *codes, float *x, float inverse)
 {
     GPU_UNROLL
@@ -97,7 +97,7 @@ template <typename T> GPU_DEVICE void load_row(float *x, const T *p)
     }
 }
 
-/* A patch at (r0, c0) of the hidden values; dgu's codes as they are go to memory at once. */
+/* A patch at (r0, c0) of the hidden values. The codes of dgu that are not transposed go to memory at once. */
 template <typename T, enum tt_dtype TO, enum tt_dtype TO_H>
 GPU_DEVICE void glu_patch(const struct tt_fp8_swiglu_backward_args &a, int64_t r0, int64_t c0, float inverse,
                           float inverse_h, glu_codes &codes, float &most)
@@ -124,7 +124,7 @@ GPU_DEVICE void glu_patch(const struct tt_fp8_swiglu_backward_args &a, int64_t r
     }
 }
 
-/* Of a multiprocessor. Two leave fp16, which no model has beside 8-bit factors, one register too few on sm_90a. */
+/* Blocks per multiprocessor. With two, fp16, which no model has beside 8-bit factors, lacks one register on sm_90a. */
 template <typename T> constexpr int GLU_BLOCKS = 2;
 template <> constexpr int GLU_BLOCKS<gpu_half> = 1;
 

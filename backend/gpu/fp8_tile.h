@@ -1,9 +1,9 @@
-/* Codes of a matrix, as it is and transposed.
+/* 8-bit codes of a matrix, as it is and transposed.
  *
- * A block has a square of SIDE x SIDE elements. A thread has PATCH rows of WIDTH neighbouring elements, so that it has
- * for each of these columns a word of four codes, which is what the transposed square is made of in shared memory. Four
- * neighbouring lanes are along a row, the next ones further down: with a word behind each column of the square all
- * lanes of 32 write to different banks, and later read from different ones. */
+ * A block has a square of SIDE x SIDE elements. A thread has patches of PATCH rows of WIDTH neighbouring elements. So
+ * for each column of a patch it has a word of four codes; the transposed square in shared memory is made of these
+ * words. Four neighbouring lanes are along a row, the next ones further down. Each column of the square has one word of
+ * padding, so that 32 lanes write to different banks, and later read from different ones. */
 #ifndef TT_GPU_FP8_TILE_H
 #define TT_GPU_FP8_TILE_H
 
@@ -13,7 +13,7 @@
 enum { FP8_THREADS = 256 };
 enum { SIDE = 128, PATCH = 4, WIDTH = 8, CHUNK = 16, COLUMN_WORDS = SIDE / 4 + 1 };
 enum { ALONG = 4, DOWN = 8 }; /* patches of 32 lanes, along a row and down */
-enum { PATCHES = SIDE * SIDE / (PATCH * WIDTH * FP8_THREADS) }; /* of each thread */
+enum { PATCHES = SIDE * SIDE / (PATCH * WIDTH * FP8_THREADS) }; /* per thread */
 
 /* Where a patch begins in the square. */
 struct place {
@@ -53,7 +53,7 @@ template <typename T> GPU_DEVICE void load_singles(patch &p, const T *x, int64_t
     }
 }
 
-/* `rows` and `cols`: of the matrix from x on. */
+/* `rows` and `cols`: how many the matrix has from x on. */
 template <typename T>
 GPU_DEVICE void load_patch(patch &p, const T *x, int64_t ld, int64_t rows, int64_t cols, bool vectors)
 {
@@ -63,7 +63,7 @@ GPU_DEVICE void load_patch(patch &p, const T *x, int64_t ld, int64_t rows, int64
         load_singles(p, x, ld, rows, cols);
 }
 
-/* The codes of a row of the patch, to memory. */
+/* Stores the codes of a row of the patch to memory. */
 GPU_DEVICE void store_row(uint8_t *out, const uint32_t *words, bool vectors, int64_t cols)
 {
     if (vectors) {
@@ -82,14 +82,14 @@ GPU_DEVICE uint32_t column_of(const uint32_t (*words)[2], int c)
     return w;
 }
 
-/* The columns of a patch, to the square. */
+/* Stores the columns of a patch in the square. */
 GPU_DEVICE void store_columns(uint32_t *square, place at, const uint32_t (*words)[2])
 {
     GPU_UNROLL
     for (int c = 0; c < WIDTH; c++) square[(at.col + c) * COLUMN_WORDS + at.row / 4] = column_of(words, c);
 }
 
-/* CHUNK rows of a column of the square, to a matrix of all_cols rows of all_rows codes. */
+/* Stores CHUNK rows of a column of the square to the transposed matrix (all_cols, all_rows). */
 GPU_DEVICE void store_chunk(uint8_t *transposed, int64_t all_rows, int64_t all_cols, const uint32_t *square,
                             int64_t row, int64_t col, int i, bool vectors)
 {
@@ -105,7 +105,7 @@ GPU_DEVICE void store_chunk(uint8_t *transposed, int64_t all_rows, int64_t all_c
     for (int k = 0; k < CHUNK && k < rows; k++) out[k] = (uint8_t)(words[k / 4] >> k % 4 * 8);
 }
 
-/* All of the square; all threads call it. */
+/* Stores the whole square; all threads of the block call it. */
 GPU_DEVICE void store_square(uint8_t *transposed, int64_t rows, int64_t cols, const uint32_t *square, int64_t row,
                              int64_t col, bool vectors)
 {
@@ -115,7 +115,7 @@ GPU_DEVICE void store_square(uint8_t *transposed, int64_t rows, int64_t cols, co
         store_chunk(transposed, rows, cols, square, row, col, i * FP8_THREADS + gpu_thread(), vectors);
 }
 
-/* Of the largest magnitudes of `parts` parts; every thread gets it. */
+/* The scale for the largest magnitudes of `parts` parts; every thread gets it. */
 GPU_DEVICE float scale_of_parts(const float *partial, int64_t parts, enum tt_dtype to)
 {
     uint32_t most = 0;

@@ -44,7 +44,7 @@ const char *tt_gpu_type_name(int64_t type)
     return type >= 0 && type < TT_FACTOR_DTYPES ? names[type] : "unknown";
 }
 
-/* 8-bit factors, as backend.h says which there are. */
+/* Whether the device multiplies these 8-bit factors; the conditions are those of tt_gemm in backend.h. */
 static bool takes_fp8(const struct gpu *gpu, const struct tt_gemm *g)
 {
     enum tt_dtype e4m3 = tt_fp8_e4m3(gpu->fp8_fnuz), e5m2 = tt_fp8_e5m2(gpu->fp8_fnuz);

@@ -3,7 +3,7 @@
  *   gemm_scratch.c  workspace and handles of each stream
  *   gemm_cache.c    one plan (descriptors, algorithm) per shape, in a hash table
  *   gemm_tune.c     which of the library's algorithms a new plan gets
- *   gemm_with.c     products that do more: SwiGLU or RoPE in the same kernel, or in one after them
+ *   gemm_with.c     products with an epilogue (tt_gemm.with): in the same kernel, or in a kernel after the product
  *   gemm_file.c     the text file that keeps timed choices from run to run
  *   blas.c          in the vendor's folder: the library itself, behind the tt_blas_ functions below
  *
@@ -28,7 +28,7 @@ struct gemm_key {
     int64_t reads_c;                            /* beta is not 0 */
     int64_t with;                               /* enum tt_gemm_with */
     int64_t row_scales;
-    int64_t units;                              /* that the library is asked for; 0: all */
+    int64_t units;                              /* multiprocessors that the library is asked to use; 0: all */
 };
 
 /* An algorithm of the library, as opaque bytes; unused ones are 0. */
@@ -50,8 +50,8 @@ struct gemm_call {
     void *d;
     float alpha, beta;
     struct tt_stream_s *stream;
-    const struct tt_gemm *product; /* what was asked for */
-    void *also;                    /* its own, except while ways are timed */
+    const struct tt_gemm *product; /* the product that was asked for */
+    void *also;                    /* product->also, except while candidates are timed */
 };
 
 /* ---- blas.c of the vendor ---- */
@@ -75,7 +75,7 @@ bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm
 tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                            const struct gemm_call *call);
 
-/* ---- gemm_with.c: the same of every product, also of one that does more ---- */
+/* ---- gemm_with.c: the same for every product, with or without an epilogue ---- */
 
 tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
                               int *count);
@@ -95,7 +95,7 @@ void tt_gpu_scratch_close(struct gpu *gpu);        /* of gpu->compute, and the s
 struct gemm_choice {
     char *shape;
     struct gemm_algorithm algorithm;
-    bool replaces; /* one that was in the file and that the library no longer takes */
+    bool replaces; /* it replaces a choice in the file that the library no longer takes */
 };
 
 struct gemm_file {

@@ -63,7 +63,7 @@ tt_status tt_gpu_gemm_plan(struct gpu *gpu, const struct gemm_key *key, const st
     p->key = *key;
     p->hash = hash;
     tt_status st = key->with ? TT_OK : tt_blas_plan(gpu, p);
-    if (!st) st = tt_gpu_gemm_choose(gpu, p, call); /* timing one with SwiGLU makes a plan for one without */
+    if (!st) st = tt_gpu_gemm_choose(gpu, p, call); /* timing an epilogue also makes a plan for the plain product */
     if (!st) st = make_room(t);
     if (st) {
         plan_free(p);

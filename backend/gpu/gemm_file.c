@@ -4,7 +4,7 @@
  *
  * Damaged lines, and lines of another GPU or library version, are ignored. If the file cannot be read or written,
  * shapes are tuned again, so nothing here is an error. Where several processes time a shape at once, the choice that
- * was saved first stays, so that a run repeats itself for as long as the file lasts. */
+ * was saved first stays, so that runs repeat their results for as long as the file lasts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,8 @@ void tt_gemm_file_close(struct gemm_file *f)
     *f = (struct gemm_file){0};
 }
 
-/* Lines of other GPUs; and what other processes have chosen since, unless it is what this one found to be of no use. */
+/* Copies the lines of other GPUs. Adopts what other processes have chosen since, unless this one replaces that choice,
+ * because the library no longer takes it. */
 static void take_others(struct gemm_file *f, FILE *out)
 {
     FILE *in = fopen(f->path, "r");
@@ -164,7 +165,7 @@ void tt_gemm_file_save(struct gemm_file *f)
     if (!f->path || !f->changed) return;
     f->changed = false;
     int lock;
-    tt_status_free(tt_parent_lock(f->path, TT_LOCK_WAIT, &lock)); /* without it another's lines may be lost */
+    tt_status_free(tt_parent_lock(f->path, TT_LOCK_WAIT, &lock)); /* if it fails, another's lines may be lost */
     replace(f);
     tt_folder_unlock(&lock);
 }

@@ -36,8 +36,8 @@ tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s)
     return TT_OK;
 }
 
-/* What s multiplied in a capture is replayed on the main stream, so that must be done too. One scratch is kept as the
- * spare for the next stream. */
+/* Products that s has captured are replayed on the main stream, so this waits for both streams. One scratch is kept as
+ * the spare for the next stream. */
 void tt_gpu_scratch_return(struct gpu *gpu, struct tt_stream_s *s)
 {
     if (!s->scratch.workspace) return;

@@ -20,7 +20,8 @@ struct stopwatch {
     gpu_rt_event start, stop;
 };
 
-/* What the timed products overwrite in place of the real matrix, and where that is; NULL: nothing. */
+/* A buffer that the timed products write in place of a real matrix. real: the matrix whose numbers it must hold first;
+ * NULL: any will do. */
 struct scratch {
     void *copy;
     const void *real;
@@ -48,8 +49,8 @@ static bool multiplies(struct gpu *gpu, const struct gemm_plan *p, const struct 
     return ok;
 }
 
-/* Seconds per multiply, over `times` in a row; negative if the algorithm fails. The first of them has the real numbers,
- * since a kernel takes another time on others. */
+/* Seconds per multiply, over `times` in a row; negative if the algorithm fails. The first of them works on the real
+ * numbers, since the time of a kernel depends on them. */
 static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                         const struct gemm_call *call, const struct scratch *scratch, const struct stopwatch *w,
                         int times)
@@ -128,8 +129,8 @@ static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call cal
 
 /* ---- choosing ---- */
 
-/* The shape as text, the key in the file. Choices of full tuning have another key than those of quick tuning. The
- * number behind "swiglu" and "rope" is that of our own kernels, to be raised when they become faster. */
+/* The shape as text, the key in the file. Full tuning and quick tuning have different keys. The number after "swiglu",
+ * "rope" and "exp" is a version of our own kernels, to be raised when they become faster. */
 static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *out, size_t size)
 {
     static const char *with[] = {
@@ -167,10 +168,10 @@ tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct 
     TT_TRY(tt_gpu_gemm_propose(gpu, p, tune == TT_TUNE_FULL ? MOST : QUICK, c.found, &c.count));
     if (c.count == 0) return tt_blas_no_algorithm(gpu, shape);
     p->algorithm = c.found[0];
-    /* Beside others the first proposal counts: a race, run alone, would be won by what takes most of the device. */
+    /* Beside other kernels, take the first proposal: a race runs alone, so what fills the device would win it. */
     if (tune == TT_TUNE_OFF || p->key.units || gpu_rt_capturing(call->stream->rt)) return TT_OK;
     int best = c.count > 1 ? race(gpu, p, *call, &c) : 0;
-    if (best < 0 || (p->key.with && c.count == 1)) return TT_OK; /* not a choice */
+    if (best < 0 || (p->key.with && c.count == 1)) return TT_OK; /* nothing was chosen */
     p->algorithm = c.found[best];
     tt_gemm_file_add(&gpu->gemms->file, shape, &p->algorithm);
     return TT_OK;

@@ -1,17 +1,17 @@
-/* Products with SwiGLU or RoPE in them (tt_gemm.with): by the library's product and then the kernel of that, or by one
- * kernel of the vendor's folder, which may have several. The tuner times all ways as it times the library's algorithms;
- * TT_GEMM_SWIGLU=0, 1, ... and TT_GEMM_ROPE in the environment leave it only that one. For exponentials there is only
- * the one kernel. */
+/* Products with an epilogue (tt_gemm.with). SwiGLU and RoPE are computed in one of several ways: by the library's
+ * product and then the kernel of the epilogue (way 0), or by one kernel of the vendor's folder, which may have several
+ * (ways 1, 2, ...). The tuner times all ways as it times the library's algorithms; TT_GEMM_SWIGLU=0, 1, ... and
+ * TT_GEMM_ROPE in the environment leave it only that way. Exponentials have only one kernel, the vendor's. */
 #include <stdlib.h>
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
 #include "backend/kernel_info.h"
 
-enum { APART }; /* the first byte of the algorithm; those after it are the native ways */
+enum { APART }; /* the way, in the first byte of the algorithm: two kernels; higher values are the native ways */
 
-/* One kernel has a block for each multiprocessor, of equal work: beside collectives, which hold some of them, the last
- * blocks would start when the others have ended. */
+/* A native kernel has one block per multiprocessor, all with equal work. Collectives hold some multiprocessors; beside
+ * them, the last blocks would start only when the others have ended. */
 static bool allowed(const struct gpu *gpu, int64_t with, int way)
 {
     const char *only = getenv(with == TT_WITH_ROPE ? "TT_GEMM_ROPE" : "TT_GEMM_SWIGLU");

@@ -44,7 +44,7 @@ GPU_DEVICE float head_rstd(float squares, int64_t D, float eps)
     return gpu_rsqrt(gpu_divide_fast(squares, (float)D) + eps);
 }
 
-/* A team whose turn is beyond the last head has no elements, but takes part in the sums of its wave. */
+/* A team beyond the last head has no elements, but takes part in the shuffles of its wave. */
 template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) head_norm(struct tt_head_norm_args a)
 {
     typedef piece<T, VECTORS> part;
@@ -147,7 +147,7 @@ GPU_KERNEL GPU_BOUNDS(THREADS) head_norm_backward_any(struct tt_head_norm_backwa
     int64_t from = gpu_block_x() * run, to = gpu_smaller(a.T, from + run), all = a.heads + a.kv_heads;
     float *partial = a.partial + gpu_block_x() * 2 * a.D;
     for (int64_t c = gpu_thread(); c < 2 * a.D; c += THREADS) partial[c] = 0;
-    gpu_block_sync(); /* an element of the second half changes hands where D is no multiple of THREADS */
+    gpu_block_sync(); /* below, other threads add to the second half if D is not a multiple of THREADS */
     for (int64_t r = from * all; r < to * all; r++) {
         int64_t t = r / all, h = r - t * all;
         const T *w = (const T *)(h < a.heads ? a.q_weight : a.k_weight), *x = (const T *)a.raw + r * a.D;

@@ -49,10 +49,10 @@ struct gpu {
     size_t shared_bytes; /* shared memory available to a block */
     bool has[TT_PRECISIONS];
     bool fp8_fnuz;              /* the chip's 8-bit numbers are FNUZ, not OCP */
-    bool fp8_rows;              /* the library multiplies 8-bit factors with scales of rows; set by tt_blas_open */
-    bool asks_units;            /* the library can propose products for a part of the device; set by tt_blas_open */
+    bool fp8_rows;              /* the library multiplies 8-bit factors with a scale per row; set by tt_blas_open */
+    bool asks_units;            /* the library can be asked for algorithms for some units; set by tt_blas_open */
     bool tf32;                  /* fp32 matrices are multiplied in tf32 */
-    bool tf32_as_fp32;          /* a request for tf32 is accepted without tf32, and gets fp32 */
+    bool tf32_as_fp32;          /* if there is no tf32, a request for it is accepted and gets fp32 */
     char arithmetic[60];        /* for tt info: "fp32 as tf32", "fp32 in place of tf32, ..."; or "" */
     bool portable;              /* --kernels portable */
     bool crowded;               /* collectives of several ranks run beside the kernels */
@@ -110,7 +110,7 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision);
 void tt_gpu_range_push(void *self, const char *name);
 void tt_gpu_range_pop(void *self);
 
-/* How busy the GPU is, by the vendor's library for monitors, which is loaded at the first call. */
+/* How busy the GPU is, as the vendor's monitoring library says. The library is loaded at the first call. */
 tt_status tt_gpu_usage(void *self, struct tt_usage *out);
 void tt_gpu_usage_close(struct gpu *gpu);
 
@@ -130,7 +130,7 @@ tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum
 tt_status tt_gpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s);
 void tt_gpu_reset_peak(void *self);
 
-/* Checks that so much could be allocated now. For a library that aborts when it cannot. */
+/* Checks that so many bytes could be allocated now. For a library that aborts when it cannot allocate them. */
 tt_status tt_gpu_has_room(struct gpu *gpu, size_t bytes);
 
 /* ---- streams.c ---- */

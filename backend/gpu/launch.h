@@ -16,7 +16,7 @@ extern "C" {
 #include "backend/kernels.def"
 #undef TT_KERNEL
 
-/* Whether this program has code for the chip. A launch without any is no error everywhere: HIP 7.2 crashes. */
+/* 0 if this program has code for the chip. A launch without it does not always return an error: HIP 7.2 crashes. */
 gpu_error tt_gpu_find_code(void);
 
 /* args points to the struct of that kernel. */
@@ -25,8 +25,8 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
  * kernels of other streams may hold a part of the chip for long, as collectives do; it changes no bit of the results.
  */
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded);
-/* Launches a product with all that it does (tt_gemm.with), if there is a native kernel of that for this chip and these
- * arguments; else false. There are several ways, from 0; how many on this chip. */
+/* Launches a product with its epilogue (tt_gemm.with) as one native kernel; false if there is none for this chip and
+ * these arguments. There are several ways, counted from 0; tt_gpu_products_native is their number on this chip. */
 struct tt_gemm;
 bool tt_gpu_product_native(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
 int tt_gpu_products_native(void);

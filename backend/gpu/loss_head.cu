@@ -1,9 +1,9 @@
-/* Cross-entropy around a product that leaves exponentials: before it the logits of the targets, after it losses and
- * what is left of the gradient. */
+/* Cross-entropy around a product that stores exponentials (TT_WITH_EXP): before it the logits of the targets, after it
+ * the losses and the rest of the gradient. */
 #include "backend/gpu/rows.h"
 #include "backend/gpu/tokens.h"
 
-/* ---- a team's row of x times that of w which is the target's ---- */
+/* ---- a team per row: the row of x times the target's row of w ---- */
 
 template <typename T, int LANES, int KEEP>
 GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) target_logit(struct tt_target_logit_args a, bool together)
@@ -43,7 +43,7 @@ gpu_error tt_gpu_target_logit(const struct tt_target_logit_args *a, gpu_stream s
     return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH_AS(target_logit, T, GPU_GROUP, 4, a->rows, s, *a, together));
 }
 
-/* ---- a block has some rows; of each, so many threads sum every so-manieth part ---- */
+/* ---- a block has SUMS_ROWS rows; SUMS_SLICES threads of a row sum every SUMS_SLICES-th part each ---- */
 
 enum { SUMS_ROWS = 32, SUMS_SLICES = 8 };
 

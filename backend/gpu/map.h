@@ -8,7 +8,7 @@
  *   in load(r, c) const        the vector at (r, c), as bytes
  *   store(r, c, in, context) const
  *   one(r, c, context) const   the single element at (r, c)
- * A context that is a map_amax<T> becomes the largest magnitude of what store and one give it.
+ * A context that is a map_amax<T> collects the largest magnitude that store and one report to it.
  * The thread that reads an element also writes it, so an output may be an input. */
 #ifndef TT_GPU_MAP_H
 #define TT_GPU_MAP_H
@@ -20,21 +20,21 @@ enum { MAP_THREADS = 256, MAP_SINGLES = 4 };
 struct map_nothing {
 };
 
-/* The largest magnitude that this thread has written, and where that of all goes; NULL: nowhere. */
+/* most: the largest magnitude that this thread has written; amax: where that of all threads goes, or NULL. */
 template <typename T> struct map_amax {
     float *amax;
     uint32_t most;
 };
 
-/* The end of a block, which all its threads reach. */
+/* Called at the end of a block, by all its threads. */
 template <typename C> GPU_DEVICE void map_end(const C &) {}
 template <typename T> GPU_DEVICE void map_end(const map_amax<T> &c)
 {
     if (c.amax) gpu_block_amax<T, MAP_THREADS>(c.amax, c.most);
 }
 
-/* The position of the item `offset` after the first of the block. Offsets within a block are small, so the division is
- * of 32 bits. */
+/* The position of the item `offset` items after the first of the block. Offsets within a block are small, so 32 bits
+ * suffice for the division. */
 struct map_place {
     int64_t row, col;
 };
@@ -46,7 +46,7 @@ GPU_DEVICE map_place map_at(int64_t first_row, int64_t first_col, int64_t offset
     return {first_row + over, (int64_t)((uint32_t)col - over * (uint32_t)per_row)};
 }
 
-/* In a flat array, `head` elements come before the first vector, and less than a vector after the last. */
+/* In a flat array, `head` elements come before the first vector, and fewer than a vector's after the last. */
 template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int64_t rows, int64_t cols, int64_t head)
 {
     constexpr int N = gpu_vec<typename Op::type>::n, U = Op::unroll;

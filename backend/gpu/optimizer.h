@@ -10,7 +10,7 @@
 
 enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */, ADAM_WIDE = 1024 };
 
-/* What is rounded when is written out, so that every form of the kernel gives the same bits. */
+/* The fused multiply-adds are written out, so that every form of the kernel rounds the same way. */
 struct adam_step {
     float clip, rate, unbias2, shrink, beta1, beta2, eps;
     GPU_MEMBER void operator()(float grad, float &w, float &m, float &v, bool decays) const
@@ -23,10 +23,10 @@ struct adam_step {
     }
 };
 
-/* ---- where the weights lie: four() and one() read, put() writes; together() says whether vectors of four of them and
- * of the floats p start at the same element `head` ---- */
+/* ---- where the weights lie: four() and one() read, put() writes; together() says whether aligned vectors of four of
+ * them, and of the floats at p, start at the same element `head` ---- */
 
-/* Floats, and maybe a copy of them, which the next step reads: so not as a stream. */
+/* Floats, and maybe a copy of them. The next step reads the copy, so it is not written with streaming access. */
 template <typename T> struct whole_weights {
     float *w;
     T *copy;
@@ -52,7 +52,8 @@ template <typename T> struct whole_weights {
     }
 };
 
-/* Halfway between two bf16 a float could not be restored from its halves (core/base/half.h). */
+/* The bits of x, moved off the midpoint between two bf16: a float there could not be restored from its halves
+ * (core/base/half.h). */
 GPU_DEVICE uint32_t off_the_middle(float x)
 {
     uint32_t u = gpu_float_bits(x);
@@ -103,7 +104,7 @@ struct split_weights {
     }
 };
 
-/* ---- how the moments lie: four() and one() read, put() writes; begin() comes before that, with the step ---- */
+/* ---- how the moments lie: begin(step) is called first; four() and one() read, put() writes ---- */
 
 struct float_moments {
     float *m, *v;
@@ -219,7 +220,8 @@ GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const
     }
 }
 
-/* Parameters before the first vector of four, where vectors can be read in all arrays at once; else -1. */
+/* How many parameters come before the first vector of four. -1 if vectors do not start at the same element in all
+ * arrays. */
 template <typename W, typename M>
 static int64_t adam_head(const struct tt_adamw_args *a, const W &weights, const M &moments)
 {
@@ -227,7 +229,7 @@ static int64_t adam_head(const struct tt_adamw_args *a, const W &weights, const 
     return moments.together(a->grad, head) && weights.together(a->grad, head) ? head : -1;
 }
 
-/* launch(weights, moments), of the types that these arguments have. */
+/* Calls launch(weights, moments) with the types that the arguments need. */
 template <typename Launch> static gpu_error adam_launch(const struct tt_adamw_args *a, const Launch &launch)
 {
     auto with = [&](auto weights) {
@@ -243,8 +245,8 @@ template <typename Launch> static gpu_error adam_launch(const struct tt_adamw_ar
 
 enum { SQUARE_THREADS = 512, SQUARE_LOADS = 8 };
 
-/* Every rounding is said: left to itself a compiler fuses these products in one kernel and not in another, and the sums
- * of sum_squares and group_squares have the same bits. */
+/* The fused multiply-adds are written out, since a compiler may fuse these products in one kernel and not in another,
+ * and the sums of sum_squares and group_squares must have the same bits. */
 GPU_DEVICE float vector_squares(gpu_bytes16 b)
 {
     gpu_vec<float> x = gpu_vec_from<float>(b);

@@ -84,12 +84,12 @@
  * GPU_HAS_NATIVE               there are kernels that only some chips of this vendor can run:
  * gpu_native_launch(kernel, args, stream, crowded, error*)   launches one, if there is one for this chip and these
  *                              arguments; crowded: kernels of other streams may hold a part of the chip for long
- * gpu_native_product(gemm, way, stream, error*) gpu_native_products()   the same for a product that does more; the number
- *                              of ways there are
- * gpu_native_name()            which there are; NULL: none for this chip
+ * gpu_native_product(gemm, way, stream, error*) gpu_native_products()   the same for a product with an epilogue; the number
+ *                              of ways to compute one
+ * gpu_native_name()            which native kernels there are; NULL: none for this chip
  * GPU_HAS_FP8_PACK2            chips have instructions that round to 8 bits:
  * gpu_native_fp8_pack2<E4M3>(low, high)   two codes of OCP's E4M3 or E5M2 in a word, as core/base/fp8.h has them
- * GPU_CODE_BLOCKS              blocks of 512 threads that make 8-bit codes, for which a multiprocessor has registers */
+ * GPU_CODE_BLOCKS              how many blocks of 512 threads that make 8-bit codes fit the registers of a multiprocessor */
 // clang-format on
 #ifndef TT_GPU_NAMES_H
 #define TT_GPU_NAMES_H

@@ -6,8 +6,8 @@
  * registers: all blocks are resident, and the next row is loaded while this one is reduced. For rows much wider than a
  * block, there are no registers for the weight and the next row.
  *
- * It can make the 8-bit codes of dx on the way, as it is and transposed; the weight has no registers then, and blocks
- * are larger, so that the codes of many rows meet in the shared memory of one. */
+ * It can also make the 8-bit codes of dx, as they are and transposed. Then there are no registers for the weight, and
+ * blocks are larger, so that the codes of many rows meet in the shared memory of one block. */
 #include "backend/gpu/amax.h"
 #include "backend/gpu/fp8.h"
 #include "backend/gpu/rows.h"
@@ -59,8 +59,8 @@ template <int LANES, int WORDS> struct team_sums {
  * The teams share the rows of a chunk, each with neighbouring ones. The codes of a chunk meet in a square in shared
  * memory, from which a thread takes a piece: 16 rows of four columns. Neighbouring lanes take neighbouring pieces of
  * the same columns, so that a wave stores CHUNK neighbouring bytes of the transposed matrix at once. These are whole
- * sectors of 32 bytes: halves that are stored long after one another took twice the time of the kernel. In each piece
- * the lanes are in another order, so that threads read from different banks. */
+ * sectors of 32 bytes. When the two halves of a sector were stored long after one another, the kernel took twice the
+ * time. The order of the lanes differs from piece to piece, so that threads read from different banks. */
 enum { PIECE = 16 };
 
 /* Four rows of four codes become four columns. */
@@ -104,7 +104,7 @@ template <int LANES, int ROWS, enum tt_dtype TO> struct row_codes {
         return square + piece * PIECE * LANES + (lane ^ piece * (16 / PIECES));
     }
 
-    /* Of what is stored of dx. */
+    /* Makes the codes of dx as it is stored, rounded to bf16. */
     GPU_MEMBER void add(const struct tt_rmsnorm_backward_args &a, int64_t r, int lane, gpu_vec<gpu_bf16> dx)
     {
         GPU_UNROLL
@@ -115,8 +115,8 @@ template <int LANES, int ROWS, enum tt_dtype TO> struct row_codes {
         place(row / PIECE, lane)[row % PIECE * LANES] = codes;
     }
 
-    /* By all threads, after rows [first, first + CHUNK). What comes next into the square comes after the barrier of
-     * the next row's sum. */
+    /* Stores the square transposed; called by all threads after rows [first, first + CHUNK). The next write to the
+     * square comes after the barrier in the next row's sum. */
     GPU_MEMBER void store(const struct tt_rmsnorm_backward_args &a, int64_t first)
     {
         gpu_block_sync();
@@ -296,8 +296,8 @@ template <typename T> static gpu_error launch(const struct tt_rmsnorm_backward_a
     return launch_plain<T, 256, 4>(a, s);
 }
 
-/* Codes on the way: in runs of whole chunks of rows, which a team of several waves has in one vector per thread; false,
- * without a launch, if the rows are in others, or the square has no room beside the kernel's other shared memory. */
+/* Launches the kernel that also makes codes, with one vector of a row per thread of a team. False, without a launch, if
+ * runs are not whole chunks of rows, or the square does not fit beside the kernel's other shared memory. */
 template <int LANES, int CHUNK, enum tt_dtype TO>
 static bool launch_chunks(const struct tt_rmsnorm_backward_args *a, gpu_stream s, gpu_error *e)
 {
@@ -323,7 +323,7 @@ static bool launch_codes(const struct tt_rmsnorm_backward_args *a, gpu_stream s,
 {
     int64_t vectors = a->cols / gpu_vec<gpu_bf16>::n;
     bool aligned = is_aligned(a) && gpu_aligned(a->codes) && gpu_aligned(a->transposed);
-    if (a->dtype != TT_BF16 || !aligned || vectors <= 32 || vectors > 256) return false; /* fp8 is beside bf16 alone */
+    if (a->dtype != TT_BF16 || !aligned || vectors <= 32 || vectors > 256) return false; /* fp8 comes only with bf16 */
     if (vectors <= 64) return launch_codes_of<64, TO>(a, s, e);
     if (vectors <= 128) return launch_codes_of<128, TO>(a, s, e);
     return launch_codes_of<256, TO>(a, s, e);

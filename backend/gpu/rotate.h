@@ -7,8 +7,8 @@
 /* rope.cu: rope, with the largest magnitude of q and k together (kernels_fp8.h); amax may be NULL. */
 gpu_error rope_with_amax(const struct tt_rope_args *a, float *amax, gpu_stream s);
 
-/* fp8.cu: fp8_cast to TT_E5M2 or TT_E5M2_FNUZ of rows of which the first `cols` columns, heads of D, are turned back on
- * the way, as rope with `inverse` does. Row t is at position t % S. */
+/* fp8.cu: fp8_cast to TT_E5M2 or TT_E5M2_FNUZ, which also rotates the first `cols` columns of each row, heads of D,
+ * back as rope with `inverse` does. Row t is at position t % S. */
 struct fp8_turn {
     const float *cos, *sin;
     int64_t S, D, cols;
@@ -34,7 +34,8 @@ template <typename T> GPU_DEVICE rotate_entries<T> rotate_load(const float *tabl
     return e;
 }
 
-/* Says which product is fused, so that every kernel gives a pair the same bits: compilers choose for each anew. */
+/* The fused multiply-adds are written out, so that every kernel gives a pair the same bits; a compiler would choose
+ * anew in each kernel. */
 GPU_DEVICE void rotate_floats(float &p, float &q, float c, float s)
 {
     float x = p;

@@ -1,12 +1,13 @@
-/* A few rows times a large matrix, as each step of text generation does. The matrix is read once, and the time is that
- * of its bytes.
+/* A few rows times a large matrix, as in each step of text generation. The matrix is read once, and memory bandwidth
+ * sets the time.
  *
- * With 16-bit numbers, up to 16 rows are one side of matrix tiles; rows that are not there are 0. A block has a few
- * columns of the result. Its waves take turns at chunks of LINEAR_K numbers of them, copied to shared memory some
- * chunks ahead, and their sums are added in order. What a row gets does not depend on the other rows, nor on how many
- * there are. A norm before the product is a factor of every x, and one of the whole row that is known at the end.
+ * With 16-bit numbers, up to 16 rows are one side of matrix tiles; missing rows are 0. A block has a few columns of the
+ * result. Its waves share the inner dimension, in chunks of LINEAR_K that are copied to shared memory some chunks
+ * ahead; their sums are added in order. The result of a row does not depend on the other rows, nor on how many there
+ * are. A norm before the product multiplies each element of x by a weight, and the whole row by a factor that is known
+ * only at the end.
  *
- * Other numbers and sizes are multiplied by a wave per column. */
+ * Other types, and matrices that are not aligned, take a wave per column. */
 #include "backend/gpu/gpu.h"
 
 #include "gpu_mma.h"
@@ -41,8 +42,9 @@ GPU_DEVICE float linear_gate(float gate, float up) { return gpu_divide(gate, 1.0
 
 /* ---- 16-bit tiles ---- */
 
-/* What x times the norm is multiplied by before it is rounded: the row's own factor is not known yet, and in fp16 the
- * product alone may be too large. A power of two, so small that the digits that fp16 has below 1 still suffice. */
+/* A factor on x times the norm's weight, before rounding. The row's own factor is not known yet, and in fp16 the
+ * product alone may be too large. It is a power of two, and mild enough that the digits that fp16 has below 1 still
+ * suffice. */
 template <typename T> struct linear_shrink {
     static constexpr float by = 1.0f;
 };
@@ -50,8 +52,8 @@ template <> struct linear_shrink<gpu_half> {
     static constexpr float by = 1.0f / 64;
 };
 
-/* The x of a chunk, on their way to shared memory through registers, since a norm changes them. Vector i of a lane is
- * of row row(i). */
+/* A chunk of x on its way to shared memory. It goes through registers, since a norm changes it. Vector i of a lane
+ * belongs to row row(i). */
 template <typename T> struct linear_x {
     static constexpr int EACH = LINEAR_ROWS * LINEAR_VECTORS / GPU_WAVE;
     gpu_bytes16 b[EACH], norm;
@@ -69,7 +71,8 @@ template <typename T> struct linear_x {
                        : gpu_bytes16{};
         norm = inside && a.norm ? gpu_load16((const T *)a.norm + k + column()) : gpu_bytes16{};
     }
-    /* Writes them; squares[i] gets the squares of row(i) added. With a norm they are smaller, as linear_shrink says. */
+    /* Writes the chunk, and adds the squares of row(i) to squares[i]. With a norm, what is written is also multiplied
+     * by linear_shrink. */
     GPU_MEMBER void store(T *to, bool normed, float *squares) const
     {
         GPU_UNROLL
@@ -89,7 +92,7 @@ template <typename T> struct linear_x {
     }
 };
 
-/* How a block goes about it: columns, waves, and chunks in shared memory. */
+/* The shape of a block: columns, waves, and chunks in shared memory. */
 template <int COLS_, int WAVES_, int STAGES_> struct linear_shape {
     static constexpr int COLS = COLS_, WAVES = WAVES_, STAGES = STAGES_;
 };
@@ -222,7 +225,7 @@ rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
     constexpr int COLS = S::COLS, EACH = linear_x<T>::EACH;
     GPU_DYNAMIC_SHARED(bytes);
     auto &shared = *(linear_shared<T, S> *)bytes;
-    auto &sums = *(linear_sums<S> *)bytes; /* when the chunks are done */
+    auto &sums = *(linear_sums<S> *)bytes; /* in the same memory, when the chunks are done */
     int width = a.gated ? COLS / 2 : COLS;
     int64_t n = gpu_block_x() * width;
     gpu_tile_c c[COLS / 16];
@@ -260,7 +263,7 @@ template <typename T, typename S> static gpu_error linear_tiles(const struct tt_
     return e;
 }
 
-/* ---- any numbers ---- */
+/* ---- any types ---- */
 
 enum { SIMPLE_THREADS = 256, SIMPLE_ROWS = 4 };
 
@@ -302,8 +305,8 @@ template <typename T> static gpu_error linear_simple(const struct tt_rows_linear
     return GPU_LAUNCH(rows_linear_simple<T>, grid, SIMPLE_THREADS, 0, s, *a);
 }
 
-/* Wide blocks read the rows of x less often; narrow ones are more. Memory is slow to answer, so much must be asked for
- * ahead: where a multiprocessor has the room for it, narrow blocks have more waves, and all more chunks. */
+/* Wide blocks read the rows of x less often; with narrow ones there are more blocks. Memory latency is long, so many
+ * loads must be in flight: where shared memory suffices, narrow blocks have more waves, and all have more chunks. */
 enum { LINEAR_WIDE = 8192, LINEAR_ROOM = 160 << 10 };
 
 template <typename T> static gpu_error linear_16(const struct tt_rows_linear_args *a, gpu_stream s)

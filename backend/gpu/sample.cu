@@ -10,7 +10,8 @@ GPU_DEVICE uint32_t sample_key(float x)
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/* The largest logit and its first place, as one number that is larger for a larger logit and for a lower place. */
+/* The larger of two numbers, each of which encodes a logit and its place: larger for a larger logit, and of equal ones
+ * for a lower place. */
 struct sample_largest {
     GPU_MEMBER uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
 };
@@ -51,7 +52,7 @@ struct sample_row {
     }
 };
 
-/* The measure of the keys of a bin: a sum of 64 bits, in three counters of 32 that take 10 bits of each term. */
+/* The sum over a bin, 64 bits, from three counters of 32 bits, each of which takes 10 bits of every term. */
 GPU_DEVICE uint64_t sample_bin(const int *bins, int i)
 {
     uint64_t sum = 0;
@@ -60,7 +61,7 @@ GPU_DEVICE uint64_t sample_bin(const int *bins, int i)
     return sum;
 }
 
-/* As reach() of core/base/sample.c. */
+/* The same as reach() of core/base/sample.c. */
 GPU_DEVICE sample_threshold sample_reach(const sample_row &r, uint64_t target, bool by_weight)
 {
     GPU_SHARED int bins[SAMPLE_PARTS * SAMPLE_BINS];
@@ -94,7 +95,7 @@ GPU_DEVICE sample_threshold sample_reach(const sample_row &r, uint64_t target, b
     return {prefix, weight ? (target + weight - 1) / weight : 0};
 }
 
-/* A thread's run of tokens begins where those of the threads before it end. */
+/* The sum of `mine` over the threads before this one; *all is the sum over the block. */
 GPU_DEVICE uint64_t sample_before(uint64_t mine, uint64_t *all)
 {
     constexpr int WAVES = SAMPLE_THREADS / GPU_WAVE;
@@ -143,7 +144,7 @@ GPU_DEVICE uint64_t sample_cut(const sample_row &r, sample_threshold t)
     return gpu_block_sum<SAMPLE_THREADS>(sum);
 }
 
-/* The token at that place of the weights, in the order of tokens. */
+/* The token at the drawn place in the running sum of weights, in the order of tokens. */
 GPU_DEVICE int32_t sample_draw(const sample_row &r, uint32_t draw, int32_t otherwise)
 {
     GPU_SHARED int32_t token;

@@ -1,6 +1,7 @@
-/* Selective updates: the norms of groups from the pass that makes the norm of all, the choice of the largest, and AdamW
- * on what was chosen. The pass reads 4 bytes per parameter as sum_squares does; AdamW then moves 28 (30 in fp16) for
- * each chosen one and 16 for a tile that is not. The choice goes over a few thousand words, in one block. */
+/* Selective updates: the norms of groups, from the same pass as the norm of all gradients; the choice of the largest;
+ * and AdamW on what was chosen. The pass reads 4 bytes per parameter as sum_squares does. AdamW then moves 28 bytes (30
+ * in fp16) for each chosen parameter, and 16 for a tile that is not chosen. The choice goes over a few thousand words,
+ * in one block. */
 #include "backend/gpu/optimizer.h"
 
 #include <float.h>
@@ -9,15 +10,15 @@
 
 enum { SQUARE_TILE = SQUARE_THREADS * SQUARE_LOADS }; /* vectors that a block has at a time */
 
-/* What a thread has of a tile: vectors, those behind the last of the run 0, and at most one element before the first
- * vector or behind the last. */
+/* What a thread has of a tile: vectors (0 after the last of the run), and at most one edge element, before the first
+ * vector or after the last. */
 struct square_loads {
     gpu_bytes16 b[SQUARE_LOADS];
     float edge;
-    int edge_at; /* from the first element of the tile's vectors; outside of every span: none */
+    int edge_at; /* relative to the first element of the tile's vectors; outside every span if there is none */
 };
 
-/* The squares of what lies in [from, to), counted as edge_at is. The others are made 0 before they are squared. */
+/* The sum of squares of the thread's elements in [from, to), positions as in edge_at. Others are set to 0 first. */
 GPU_DEVICE double squares_between(const square_loads &l, int from, int to)
 {
     float part = 0;
@@ -34,7 +35,7 @@ GPU_DEVICE double squares_between(const square_loads &l, int from, int to)
     return part;
 }
 
-/* partial[block] is summed in the order in which sum_squares does it; what is 0 changes no bit of it. */
+/* partial[block] is summed in the same order as in sum_squares; the added zeros do not change its bits. */
 GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) group_squares(struct tt_group_squares_args a, int64_t run)
 {
     constexpr int ELEMENTS = 4 * SQUARE_TILE, NOWHERE = 2 * ELEMENTS;
@@ -86,7 +87,7 @@ gpu_error tt_gpu_group_squares(const struct tt_group_squares_args *a, gpu_stream
     return GPU_LAUNCH(group_squares, gpu_grid_of(a->parts), SQUARE_THREADS, 0, s, *a, gpu_divide_up(a->n, a->parts));
 }
 
-/* ---- squares of anything, span by span: a block each ---- */
+/* ---- squares of a tensor of any type, span by span: a block each ---- */
 
 template <typename T> GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) span_squares(struct tt_span_squares_args a)
 {
@@ -123,7 +124,7 @@ gpu_error tt_gpu_span_squares(const struct tt_span_squares_args *a, gpu_stream s
                         GPU_LAUNCH(span_squares<T>, gpu_grid_of(a->count), SQUARE_THREADS, 0, s, *a));
 }
 
-/* ---- of groups: a wave each ---- */
+/* ---- sums of groups: a wave each ---- */
 
 enum { SUM_THREADS = 256 };
 
@@ -143,8 +144,8 @@ gpu_error tt_gpu_group_sums(const struct tt_group_sums_args *a, gpu_stream s)
     return GPU_LAUNCH(group_sums, gpu_grid_of(gpu_divide_up(a->groups, waves)), SUM_THREADS, 0, s, *a);
 }
 
-/* ---- the choice: one block. The least chosen key is found digit by digit from the top, by counting how many of the
- * keys that begin with the digits so far have which digit next ---- */
+/* ---- the choice: one block. The smallest chosen key is found digit by digit from the top. Of the keys that begin with
+ * the digits found so far, it counts how many have each next digit ---- */
 
 enum { CHOOSE_THREADS = 1024, DIGITS = 256 };
 
@@ -164,7 +165,7 @@ GPU_DEVICE uint64_t random_bits(uint64_t key, uint64_t stream, uint64_t index)
     return mix(h + index * 0x9e3779b97f4a7c15u);
 }
 
-/* Floats that are not negative have the order of their bits. */
+/* Floats that are not negative compare like their bits. */
 GPU_DEVICE uint32_t key_of(const struct tt_choose_groups_args &a, int64_t g, int64_t update)
 {
     if (a.by == TT_BY_RANDOM) return (uint32_t)(random_bits(a.seed, (uint64_t)update, (uint64_t)g) >> 33);
@@ -235,8 +236,8 @@ GPU_DEVICE void choose_by_key(const struct tt_choose_groups_args &a, int groups)
     }
 }
 
-/* What a chosen group becomes, and what AdamW is told of it. One power in a loop: four would need more registers than
- * there are. */
+/* Counts the update of a chosen group, and writes its step for AdamW. The four powers are computed in a loop: unrolled,
+ * they would need more registers than there are. */
 GPU_DEVICE void count_update(const struct tt_choose_groups_args &a, int64_t g, int64_t update)
 {
     struct tt_update_group was = a.group[g];
@@ -261,7 +262,7 @@ GPU_DEVICE void write_choice(const struct tt_choose_groups_args &a, int groups, 
     uint32_t *bits = a.choices + (a.state->step - 1) % a.entries * words;
     for (int64_t w = gpu_thread(); w < words; w += CHOOSE_THREADS) {
         uint32_t word = 0;
-        int count = (int)gpu_smaller(32, groups - 32 * w); /* bits of a word, on every chip */
+        int count = (int)gpu_smaller(32, groups - 32 * w); /* 32 bits of a word, whatever the width of a wave */
         for (int i = 0; i < count && apply; i++) word |= (uint32_t)(a.steps[32 * w + i].chosen != 0) << i;
         bits[w] = word;
     }
@@ -295,7 +296,7 @@ gpu_error tt_gpu_choose_groups(const struct tt_choose_groups_args *a, gpu_stream
     return GPU_LAUNCH(choose_groups, gpu_grid_of(1), CHOOSE_THREADS, 0, s, *a);
 }
 
-/* ---- AdamW on what was chosen: a block per tile, of which the others end at once ---- */
+/* ---- AdamW on what was chosen: a block per tile; blocks of other tiles end at once ---- */
 
 struct adam_late_step : adam_step {
     float keep1, keep2;
@@ -307,7 +308,7 @@ struct adam_late_step : adam_step {
     }
 };
 
-/* Vectors of four begin at elements that are `head` or a multiple of four behind it; head < 0: nowhere. */
+/* Vectors of four begin at element `head` and at every fourth after it; head < 0: there are none. */
 template <typename W, typename M>
 GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw_chosen(struct tt_adamw_chosen_args c, W weights, M moments, int head)
 {

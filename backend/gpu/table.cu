@@ -15,7 +15,7 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
     return -1;
 }
 
-/* It is asked for, and never launched. */
+/* Only looked up, to find out whether there is code for the chip; never launched. */
 GPU_KERNEL any_kernel(void) {}
 
 gpu_error tt_gpu_find_code(void) { return gpu_find_code(any_kernel); }

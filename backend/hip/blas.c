@@ -70,7 +70,7 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 
 /* ---- shapes for hipBLASLt ---- */
 
-/* HIP's 8-bit types, which it has in hipDataType since ROCm 6.3; 6.2 has those of FNUZ only. */
+/* HIP's 8-bit types, which hipDataType has since ROCm 6.3; 6.2 has only the FNUZ ones. */
 enum { R_8F_E4M3 = 28, R_8F_E5M2 = 29, R_8F_E4M3_FNUZ = 1000, R_8F_E5M2_FNUZ = 1001 };
 #if HIP_VERSION >= 60300000 && defined(__HIP_PLATFORM_AMD__)
 _Static_assert((int)HIP_R_8F_E4M3 == R_8F_E4M3 && (int)HIP_R_8F_E5M2 == R_8F_E5M2, "OCP's");
@@ -251,7 +251,7 @@ static tt_status open_hipblas(struct gpu *gpu, struct handles *h)
     return TT_OK;
 }
 
-/* It allocates device memory, and aborts if there is none. */
+/* hipBLASLt allocates device memory, and aborts the program if there is none. */
 static tt_status open_lt(struct gpu *gpu, struct handles *h)
 {
     TT_TRY(tt_gpu_has_room(gpu, (size_t)32 << 20)); /* for its 25 MiB */
@@ -350,7 +350,8 @@ static void use_tf32(struct gpu *gpu)
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which hipBLAS lacks");
 }
 
-/* Only hipBLASLt has 8-bit products, and not each that has the chip has these, or these with scales of rows. */
+/* Only hipBLASLt has 8-bit products. Not every version that supports the chip has them, or has them with a scale per
+ * row. */
 static void use_fp8(struct gpu *gpu)
 {
     enum tt_dtype e4m3 = tt_fp8_e4m3(gpu->fp8_fnuz);

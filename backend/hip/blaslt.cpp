@@ -33,7 +33,8 @@ hipblasStatus_t set_scales(hipblasLtMatmulDesc_t product, const void *left, cons
     return hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER, &right, sizeof right);
 }
 
-/* The name of an older way to have them, by pointers of their own, is a macro where there is this one: ROCm 7. */
+/* Row scales by a mode exist from ROCm 7 on. There, the attribute of the older way, with pointers of its own, is a
+ * macro, which is tested here. */
 hipblasStatus_t set_row_scales(hipblasLtMatmulDesc_t product)
 {
 #ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT

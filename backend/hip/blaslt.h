@@ -20,8 +20,8 @@ struct lt_shape {
     int transpose_left, transpose_right;
     int type_left, type_right, type_out; /* hipDataType */
     int compute;                         /* hipblasComputeType_t */
-    const void *scaled;                  /* an address on the device: both factors have a scale; NULL: none has */
-    int row_scales;                      /* each column as stored here has its own */
+    const void *scaled;                  /* any address on the device: both factors have a scale; NULL: none has */
+    int row_scales;                      /* each column of a factor, as stored here, has its own scale */
 };
 
 struct lt_call {

@@ -84,8 +84,8 @@ static void add_chip(char *list, size_t size, const char *chip)
     if (!last && used + length + 2 <= size) snprintf(list + used, size - used, "%s%s", used ? " " : "", chip);
 }
 
-/* Builds of distributions let a chip use the kernels of the first of its family, gfx1031 those of gfx1030; AMD's do
- * not. */
+/* The chip whose kernels `arch` may use instead, or "". Builds of Linux distributions let a chip use the kernels of the
+ * first chip of its family, such as gfx1031 those of gfx1030; AMD's builds do not. */
 static void stand_in(const char *folder, const char *arch, char *out, size_t size)
 {
     size_t length = strlen(arch);

@@ -7,7 +7,7 @@
 
 struct rocblas_files {
     char folder[512]; /* with its kernels; empty if not found */
-    char chips[200];  /* that it has kernels for: "gfx908 gfx90a gfx942" */
+    char chips[200];  /* chips that it has kernels for: "gfx908 gfx90a gfx942" */
 };
 
 /* False only if there are certainly none for `arch`, such as "gfx906". Fills *out. */

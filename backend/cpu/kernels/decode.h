@@ -5,9 +5,10 @@
 
 #include "core/base/sample.h"
 
-/* ---- rows times a matrix: bound by the memory that the matrix is read from ---- */
+/* ---- rows times a matrix: bound by the memory bandwidth for the matrix ---- */
 
-/* Rows of x and of W that are multiplied at a time. The sums of a pair are in the same order in every tile. */
+/* Rows of x and of W that are multiplied at a time. A row of x times one of W is summed in the same order in every
+ * tile. */
 enum { LINEAR_X = 4, LINEAR_W = 4, LINEAR_ALONE = 8, LINEAR_PIECE = 32 };
 
 /* s[r][j] = x row r · w row j, for R rows of x and N of w. */
@@ -54,7 +55,8 @@ static size_t rows_linear_scratch(const struct tt_rows_linear_args *a)
     return a->norm ? (size_t)(smaller(a->rows, TT_ROWS_AT_ONCE) * a->in) : 0;
 }
 
-/* The rows of x times the norm's weight, and the factor that their results get. */
+/* The rows of x times the norm's weight; factor[r] = 1/sqrt(mean(x²) + eps) is applied to the results. Without a norm,
+ * x itself and 1. */
 static const float *linear_normed(const struct cpu_team *team, const struct tt_rows_linear_args *a, const float *x,
                                   int64_t rows, float *factor)
 {
@@ -110,7 +112,7 @@ static void k_cache_fill(const struct cpu_team *team, const struct tt_cache_fill
     }
 }
 
-/* One query head over n keys, some at a time. What was summed before shrinks when a larger score comes. */
+/* One query head over n keys, TT_DECODE_KEYS at a time. When a larger score comes, the earlier sums are scaled down. */
 static void decode_head(float *o, const float *q, const float *k, const float *v, int64_t n, int64_t D, int64_t width,
                         float scale)
 {

@@ -54,7 +54,7 @@ static inline int64_t flash_begin(const int32_t *starts, int64_t b, int64_t S, i
 }
 
 /* Loads the queries of the panel, scaled and transposed; those beyond the end of the sequence are 0. A query whose
- * document starts after the first tile of its panel sees no key there; its maximum must be finite all the same. */
+ * document starts after the first tile of its panel sees no key there, but its maximum must still be finite. */
 static void flash_panel_start(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
 {
     int64_t n = smaller(NR, a->S - p->first);
@@ -79,7 +79,8 @@ static void flash_panel_end(const struct tt_flash_args *a, int64_t b, const stru
     for (int64_t l = 0; l < n; l++) lse[l] = p->top[l] + logf(p->sum[l]);
 }
 
-/* Scores become e^(score - maximum) with the new running maximum; earlier sums are to be multiplied by `correction`. */
+/* Scores become e^(score - maximum) with the new running maximum. `correction` gets the factors that earlier sums and
+ * outputs need. */
 static void flash_softmax(float *scores, int64_t keys, const struct flash_panel *p, float *correction)
 {
     vec top[NV], sum[NV];
@@ -103,7 +104,7 @@ static void flash_softmax(float *scores, int64_t keys, const struct flash_panel 
     }
 }
 
-/* Keys before the documents of the panel's queries; `starts` is that of its sequence. */
+/* Hides the keys before the document of each query of the panel; `starts` is that of its sequence. */
 static void flash_hide_before(const struct flash_panel *p, const int32_t *starts, int64_t S, int64_t first_key,
                               int64_t keys, float *scores)
 {

@@ -101,13 +101,13 @@ static inline int64_t back_visible(const struct back *t, int64_t r)
     return smaller(t->keys, t->query + r + 1 - t->key);
 }
 
-/* Keys of the tile before those that query row r sees; of the rows of a block, the first has the fewest. */
+/* Number of keys of the tile before those that query row r sees; within a block it does not decrease with r. */
 static inline int64_t back_hidden(const struct back *t, int64_t r)
 {
     return t->starts ? larger(0, smaller(t->starts[t->query + r] - t->key, back_visible(t, r))) : 0;
 }
 
-/* The first query sees only one key, that of its own position. */
+/* Whether the query is the first of its sequence or document. It sees only the key at its own position. */
 static inline bool back_first(const struct back *t, int64_t query)
 {
     return t->starts ? t->starts[query] == query : query == 0;

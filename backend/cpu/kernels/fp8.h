@@ -1,4 +1,4 @@
-/* 8-bit factors of products. */
+/* The 8-bit factors of products: magnitudes, scales and codes. */
 #ifndef TT_CPU_FP8_H
 #define TT_CPU_FP8_H
 
@@ -28,7 +28,7 @@ static void k_fp8_amax(const struct cpu_team *team, const struct tt_fp8_amax_arg
     }
 }
 
-/* `amax` of a kernel that has written x (rows, cols), ldx apart; NULL: it is not asked for. */
+/* Updates `amax` of a kernel that has written x (rows, cols), ldx apart; nothing if amax is NULL. */
 static void raise_amax_rows(const struct cpu_team *team, float *amax, const void *x, int64_t rows, int64_t cols,
                             int64_t ldx)
 {
@@ -51,7 +51,8 @@ static void raise_amax(const struct cpu_team *team, float *amax, const float *x,
     raise_amax_rows(team, amax, x + n / BLOCK * BLOCK, 1, n % BLOCK, 0);
 }
 
-/* By one of several threads. Magnitudes are ordered as their bits are. */
+/* Raises *amax to a magnitude, given as bits. Atomic, since several threads call it. Magnitudes compare like their
+ * bits. */
 static void raise_to(float *amax, uint32_t most)
 {
     typedef uint32_t __attribute__((may_alias)) bits;
@@ -61,7 +62,7 @@ static void raise_to(float *amax, uint32_t most)
         continue;
 }
 
-/* A square of the matrix, so that what is written transposed stays in the cache until its lines are full. */
+/* One square of the matrix, so that cache lines of the transposed codes stay in the cache until they are full. */
 INLINE void cast_square(const struct tt_fp8_cast_args *a, float inverse, int64_t row, int64_t col, int64_t side)
 {
     uint32_t most = 0;
@@ -94,7 +95,7 @@ static void k_fp8_cast(const struct cpu_team *team, const struct tt_fp8_cast_arg
 
 /* ---- by rows ---- */
 
-/* Those of a band of rows are its own; those of columns are raised once by each band. */
+/* A band of rows alone sets the amax of its rows; each band raises the amax of every column once. */
 static void k_fp8_amax_rows(const struct cpu_team *team, const struct tt_fp8_amax_rows_args *a)
 {
     enum { BAND = 64 };

@@ -10,7 +10,7 @@
 #ifdef __aarch64__
 enum {
     KC = 512,         /* a panel of each factor is 16 KiB, a quarter of L1 */
-    PACK_SHARED = 1,  /* unless it is a batch: its matrices are small */
+    PACK_SHARED = 1,  /* pack once for all tasks; not in a batch, whose matrices are small */
     PACK_TOGETHER = 8 /* panels, so that whole cache lines are read */
 };
 #else
@@ -20,13 +20,13 @@ enum { KC = 256, PACK_SHARED = 0, PACK_TOGETHER = 1 };
 enum {
     PACKED_M = TILE_M_MOST + MR, /* the last panel may extend beyond the tile */
     PACKED_N = TILE_N_MOST + NR,
-    SLAB = 4096,                 /* at most so many rows and columns of C have their factors packed at a time */
+    SLAB = 4096,                 /* most rows, and columns, of C whose factors are packed at a time */
     PACK_LINES = 64,             /* packed by one task */
     TASK_M = 128, TASK_N = 256,  /* of C; that much of A fits into L2 */
     TASKS = 4,                   /* at least, for each thread */
 };
 
-/* Packs `panels` whole panels of lines that are next to each other in memory. */
+/* Packs `panels` full panels of lines that are next to each other in memory. */
 INLINE void pack_group(float *out, const float *x, const int panels, int64_t K, int64_t step, const int width,
                        float factor)
 {

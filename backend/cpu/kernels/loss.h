@@ -1,4 +1,4 @@
-/* Cross-entropy, in steps and whole. */
+/* Cross-entropy, in steps and fused. */
 #ifndef TT_CPU_LOSS_H
 #define TT_CPU_LOSS_H
 

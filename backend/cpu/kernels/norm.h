@@ -2,7 +2,7 @@
 #ifndef TT_CPU_NORM_H
 #define TT_CPU_NORM_H
 
-/* The largest magnitude of a result that is not stored. */
+/* amax of a result y that is not stored. */
 static void rmsnorm_amax(const struct tt_rmsnorm_args *a)
 {
     const float *x = a->delta ? a->sum : a->x, *w = a->weight;
@@ -83,7 +83,7 @@ static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsn
     k_fp8_cast(team, &cast);
 }
 
-/* ---- of each head ---- */
+/* ---- RMSNorm of each head ---- */
 
 static inline float head_rstd(const float *x, int64_t D, float eps)
 {

@@ -1,4 +1,4 @@
-/* AdamW, whole and in steps, and the gradient's norm. */
+/* AdamW, fused and in steps, and the gradient's norm. */
 #ifndef TT_CPU_OPTIMIZER_H
 #define TT_CPU_OPTIMIZER_H
 
@@ -31,8 +31,8 @@ static inline void adamw_run(const struct tt_adamw_args *a, float *m, float *v, 
     }
 }
 
-/* One function for all parameters and for some of them, so that a compiler rounds alike in both; m and v are multiplied
- * by `keep` first. */
+/* One function for the full update and the selective one, so that the compiler rounds the same way in both. m and v are
+ * first multiplied by keep1 and keep2. */
 static __attribute__((noinline)) void adamw_floats(const struct tt_adamw_args *a, float *m, float *v, int64_t from,
                                                    int64_t to, const struct tt_update_step *step)
 {
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void adamw_floats(const struct tt_adamw_args *a
     if (copy) memcpy(copy + from, a->w + from, (size_t)(to - from) * sizeof *copy);
 }
 
-/* Moments in bf16 go through a few floats. */
+/* Moments in bf16 are widened to floats, RUN of them at a time. */
 static void adamw_halves(const struct tt_adamw_args *a, int64_t from, int64_t to, const struct tt_update_step *step)
 {
     enum { RUN = 256 };
@@ -85,7 +85,7 @@ static void k_adamw(const struct cpu_team *team, const struct tt_adamw_args *a)
     for (int64_t from = 0; from < a->n; from += BLOCK) adamw_piece(a, from, smaller(a->n, from + BLOCK), &step);
 }
 
-/* A loop over i in fixed blocks, left out when this step changes nothing. */
+/* A loop over i in fixed blocks, skipped when this step changes nothing. */
 #define OPTIMIZER_STEP(name, statement)                                                            \
     static void k_##name(const struct cpu_team *team, const struct tt_##name##_args *a)            \
     {                                                                                              \

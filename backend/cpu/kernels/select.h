@@ -46,7 +46,7 @@ static void k_group_sums(const struct cpu_team *team, const struct tt_group_sums
 
 /* ---- the choice ---- */
 
-/* Floats that are not negative have the order of their bits. */
+/* Floats that are not negative compare like their bits. */
 static uint32_t group_key(const struct tt_choose_groups_args *a, int64_t g, int64_t update)
 {
     if (a->by == TT_BY_RANDOM) return (uint32_t)(tt_random(a->seed, (uint64_t)update, (uint64_t)g) >> 33);
@@ -66,7 +66,7 @@ static int64_t keys_from(const struct tt_choose_groups_args *a, uint32_t least)
     return count;
 }
 
-/* The least key of those chosen is the largest that as many have or exceed; bit by bit from the top. */
+/* The smallest chosen key is the largest value that at least `chosen` keys reach; found bit by bit from the top. */
 static void choose_by_key(const struct tt_choose_groups_args *a)
 {
     uint32_t least = 0;

@@ -92,7 +92,7 @@ static void swiglu_backward_row(const float *gate, const float *up, const float 
         LOOP(n, SWIGLU_BACKWARD);
 }
 
-/* The largest magnitude of a gradient that is not stored. */
+/* amax of a gradient dgu that is not stored. */
 static void swiglu_backward_amax(const struct tt_swiglu_backward_args *a)
 {
     float dgate[GLU_RUN], dup[GLU_RUN];
