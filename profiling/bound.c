@@ -12,7 +12,7 @@ bool tt_roofs_doubtful(const struct tt_roofs_measured *m)
 
 const char *tt_roof_above(bool doubtful, double compute, double memory)
 {
-    const double factor_in_doubt = 4; /* a loaded machine has shown roofs that much too low */
+    const double factor_in_doubt = 4; /* on a loaded machine, roofs have come out that much too low */
     if (!(fmax(compute, memory) > 0) || !isfinite(compute) || !isfinite(memory)) return "";
     if (doubtful && fmax(compute, memory) < factor_in_doubt * fmin(compute, memory)) return "uncertain";
     return compute >= memory ? "compute" : "memory";

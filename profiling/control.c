@@ -1,4 +1,4 @@
-/* What two runs have alike, as a control of the machine. */
+/* Operators that two runs have in common, as a control of the machine. */
 #include "profiling/control.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 #include "core/base/load.h"
 #include "profiling/disturbed.h"
 
-static const double least_share = 0.1; /* of either step */
+static const double least_share = 0.1; /* of both steps; with less there is no control */
 
-/* The same names stand for the same code. */
+/* Whether operators of the same name run the same code in both. */
 static bool same_kernels(const struct tt_profile_run *a, const struct tt_profile_run *b)
 {
     return !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) && !strcmp(a->library, b->library) &&
@@ -28,7 +28,7 @@ static bool alike(const struct tt_profile_row *a, const struct tt_profile_row *b
            same(a->bytes, b->bytes);
 }
 
-/* With another tile the kernels of that name are others. */
+/* With another tile, flash attention runs other kernels under the same names. */
 static bool other_tile(const struct tt_profile_row *op, const struct tt_profile *a, const struct tt_profile *b)
 {
     return !strncmp(op->name, "flash", 5) && strcmp(a->run.flash_tile, b->run.flash_tile) != 0;
@@ -41,15 +41,15 @@ static const struct tt_profile_row *find_alike(const struct tt_profile_row *op, 
     return NULL;
 }
 
-/* Two runs of one program, twice over; neighbours move a little on a quiet GPU too, by what a change leaves in the
- * caches. */
+/* The limit is twice what two runs of one program differ by, and at least 15 %: on a quiet GPU too, an operator's time
+ * changes a little with what its changed neighbours leave in the caches. */
 static bool has_moved(double times, const char *backend)
 {
     double room = fmax(0.15, 2 * sqrt(2) * tt_runs_differ(backend));
     return times > 1 + room || times < 1 / (1 + room);
 }
 
-/* One operator: how many times as long it took, as a logarithm, and its weight: the time that it took in either run. */
+/* One operator: the logarithm of the ratio of its times, and its weight: the shorter of the two times. */
 struct ratio {
     double log, weight;
 };
@@ -60,7 +60,8 @@ static int by_ratio(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* That part of the weight lies below it; of the runs the other way round it is the inverse of what lies above. */
+/* The ratio below which `part` of the weight lies. Where that falls between two ratios it is their geometric mean, so
+ * that with the runs swapped the quantile of 1 - part is the inverse. */
 static double quantile_of(const struct ratio *r, int n, double part)
 {
     double all = 0, sum = 0;
@@ -74,9 +75,8 @@ static double quantile_of(const struct ratio *r, int n, double part)
     return NAN;
 }
 
-/* Half of the weight lies to either side of the median, so that one operator that took ten times as long moves nothing
- * by itself. Beside other programs it may be any operator that they disturbed, and more than a few: the middle half of
- * the weight is as good a guess. */
+/* The median does not move for one operator that took ten times as long. Beside other programs many operators may have
+ * been disturbed, and the median may be one of them: then the interval is the middle half of the weight. */
 static void take_times(struct tt_control *c, struct ratio *r, int n)
 {
     double aside = c->busy ? 0.25 : 0;
@@ -86,7 +86,7 @@ static void take_times(struct tt_control *c, struct ratio *r, int n)
     c->most = quantile_of(r, n, 0.5 + aside);
 }
 
-/* They took longer in the run that was busy, and by no more than that explains. */
+/* Whether other programs explain the ratio: they may have slowed the slower run by that much. */
 static bool by_others(const struct tt_control *c, const struct tt_profile *a, const struct tt_profile *b)
 {
     const struct tt_profile *longer = c->times > 1 ? b : a;
@@ -114,7 +114,7 @@ struct tt_control tt_control(const struct tt_profile *a, const struct tt_profile
         ratios[n++] = (struct ratio){log(there / here), fmin(here, there)};
     }
     c.all = c.operators == a->operators_count && c.operators == b->operators_count;
-    /* Shares of the undisturbed step: operators are timed in other steps, which may have been slower as a whole. */
+    /* Times above are shares of the undisturbed step: the recorded steps may have been slower as a whole. */
     if (c.share >= least_share && c.there >= least_share) take_times(&c, ratios, n);
     free(ratios);
     c.moved = isfinite(c.times) && has_moved(c.times, b->run.backend) && !by_others(&c, a, b);

@@ -23,8 +23,8 @@ double tt_interrupted_slowed(double interrupted) { return tt_is_interrupted(inte
 
 void tt_interrupted_words(double interrupted, char out[120])
 {
-    snprintf(out, 120, "the device was interrupted, as by other programs: operations or steps took %.1f times their "
-                       "medians", interrupted);
+    snprintf(out, 120, "the device was interrupted, perhaps by other programs: operations or steps took %.1f times "
+                       "their medians", interrupted);
 }
 
 double tt_step_slowed(const struct tt_profile *p)
@@ -82,7 +82,7 @@ double tt_recorded_slowed(const struct tt_profile *p)
 {
     double events = (double)p->step.kernels * p->launch.event_seconds / p->step.launched_seconds;
     double more = p->launch.recorded_overhead - 3 * events;
-    double apart = tt_steps_apart(p), scatter = apart > 0.25 ? 0.25 : apart; /* what lies farther excuses no more */
+    double apart = tt_steps_apart(p), scatter = apart > 0.25 ? 0.25 : apart; /* a larger spread explains no more */
     double waits = tt_host_computes(p) ? tt_slowed(p->run.load, tt_recorded_waited(p), tt_profile_threads(p))
                                        : tt_interrupted_slowed(p->run.interrupted);
     return fmax(waits, more > fmax(0.1, scatter) ? 2 * (1 + more) : 1);

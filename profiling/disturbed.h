@@ -1,52 +1,69 @@
-/* Which figures of a profile others disturbed. The step, its tokens a second and its MFU are of undisturbed steps; the
- * times of operators and groups, their shares, roofs and bounds are of recorded ones, with an event after each
- * operation. Either may have been measured beside other work, and the other not. */
+/* Which figures of a profile may be off because other programs used the machine.
+ *
+ * A profile times its steps twice:
+ * - The undisturbed steps run as configured. The step time, tokens/s and MFU come from them.
+ * - The recorded steps have an event after each operation. The times of operators and groups, shares, roofs and bounds
+ *   come from them.
+ * "Undisturbed" means only: not slowed by recording. Other programs may have slowed either kind of step and not the
+ * other, so each is judged by itself: the undisturbed steps by tt_step_*, the recorded ones by tt_recorded_*. */
 #ifndef TT_DISTURBED_H
 #define TT_DISTURBED_H
 
 #include "profiling/profile.h"
 
-/* Launching and computing are the same then, so that no time of the host is overhead. */
+/* Whether the backend is the CPU. There the host runs the kernels that it launches, so none of its time is overhead. */
 bool tt_host_computes(const struct tt_profile *p);
 
-/* How many threads nobody of whom gets on while one of them waits: of all ranks; 1 where a device computes. */
+/* How many threads work on an operation together, so that all are held up while one of them waits for a processor. On
+ * a CPU: the threads of all ranks, since ranks wait for each other too. On a GPU: 1. See tt_threads_of. */
 int tt_profile_threads(const struct tt_profile *p);
 
-/* Of a device (run.interrupted; NaN: not known, or of none): by how many times its recorded operations together exceed
- * the medians of their kinds, or the longest steps their median where that is beyond half more. A turn of another
- * program makes the operation longer that it falls into; others that do the same do not know it. */
+/* Whether another program used the GPU during the measurement. Its time slices lengthen the operations that they fall
+ * into, but not other operations of the same kind. `interrupted` is run.interrupted, the larger of two ratios:
+ * - the time of all recorded operations, over their time if each took the median of its kind;
+ * - the longest undisturbed steps (p95) over the median step, where that is more than 1.5.
+ * NaN: not known, or no GPU; then the answer is false. */
 bool tt_is_interrupted(double interrupted);
-/* How many times as long as alone the device may have taken: twice that, as it is a mean; 1 if it was not. */
+/* How many times as long as alone the GPU may have taken: twice `interrupted`, since that is a mean and single
+ * operations may be worse; 1 if it was not interrupted. */
 double tt_interrupted_slowed(double interrupted);
+/* A sentence that the device was interrupted, with the ratio. */
 void tt_interrupted_words(double interrupted, char out[120]);
 
-/* How many times as long as on a quiet machine the step may have taken; 1: nothing says so, infinity: any number. */
+/* How many times as long as on a quiet machine the undisturbed step may have taken, at most. 1: nothing suggests that
+ * it was slowed; infinity: there is no limit. */
 double tt_step_slowed(const struct tt_profile *p);
-/* Its threads waited too much, or its device was interrupted; and that in words, "" where nothing says so. */
+/* Whether the machine was busy in the undisturbed steps: threads waited too much for a processor, or the GPU was
+ * interrupted. */
 bool tt_step_busy(const struct tt_profile *p);
+/* The same in words; "" where it was not busy. */
 void tt_step_busy_words(const struct tt_profile *p, char out[120]);
 
-/* What part of their time threads waited for a processor in the recorded steps, or of its operations a device that was
- * interrupted. An old profile does not say, and then it is that of the undisturbed ones. */
+/* The fraction of the time, 0 to 1, that the recorded steps lost to other programs. For a GPU that was interrupted:
+ * 1 - 1 / interrupted. Else: the time that threads waited for a processor; an old profile does not have it, and then it
+ * is that of the undisturbed steps. */
 double tt_recorded_waited(const struct tt_profile *p);
-/* They did so too much, where the host computes, or the device was interrupted. */
+/* Whether the machine was busy in the recorded steps: threads of a CPU waited too much, or a GPU was interrupted. */
 bool tt_recorded_busy(const struct tt_profile *p);
 
-/* What threads waited while the roofs were measured. An old profile does not say: of roofs that its own run measured it
- * is what that waited. NaN: not known, or a device's. */
+/* The fraction of the time that threads waited for a processor while the roofs were measured. An old profile does not
+ * have it; if its own run measured the roofs on a CPU, it is run.waited. NaN: not known, or measured on a GPU. */
 double tt_roofs_waited(const struct tt_profile_efficiency *e, const struct tt_profile_run *run);
-/* Whether they may be too low by how they were measured. */
+/* Whether the roofs may be too low, by how they were measured (tt_roofs_doubtful). */
 bool tt_profile_roofs_doubtful(const struct tt_profile *p);
 
-/* How far the undisturbed steps lie apart, as a part of one; NaN of a single one. */
+/* The spread of the undisturbed steps, (p95 - fastest) / median; NaN for a single step. */
 double tt_steps_apart(const struct tt_profile *p);
 
-/* How many times as long as undisturbed the recorded operations may have taken, of which shares, roofs and bounds are;
- * 1 if nothing says so: they waited for processors, or took a tenth more than events and the scatter of steps explain,
- * or a quarter more than events. By twice that then, since it is a mean: where recorded steps took 1.35 times as long
- * single products took 2.1 times. */
+/* How many times as long as on a quiet machine the recorded operations may have taken, at most; 1 where nothing
+ * suggests that they were slowed. Shares, roofs and bounds come from these operations. The larger of two estimates:
+ * - What waiting allows for: tt_slowed on a CPU, tt_interrupted_slowed on a GPU.
+ * - 2 (1 + e), where e is by how much longer the recorded steps took than the undisturbed ones, less three times what
+ *   their events cost. It counts if e is above 10 % and above the spread of the undisturbed steps, or above 25 %
+ *   however large that spread. It is doubled since e is a mean: where recorded steps took 1.35 times as long, single
+ *   products took 2.1 times. */
 double tt_recorded_slowed(const struct tt_profile *p);
-/* "the recorded steps took 54 % more time than the others", or what they waited; "" where they were not slowed. */
+/* "the recorded steps took 54 % more time than the others", or how much they waited; "" where they were not slowed. */
 void tt_recorded_words(const struct tt_profile *p, char out[120]);
 
 #endif

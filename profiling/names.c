@@ -9,8 +9,8 @@ struct rule {
 };
 
 // clang-format off
-/* Functions of backend/gpu and names of kernels.def, as they are; one that serves several groups stands with the one
- * that uses it most. */
+/* Exact names: functions of backend/gpu and kernels of kernels.def. One that serves several groups is listed under the
+ * group that uses it most. */
 static const struct rule own[] = {
     {"embedding", "embedding"},           {"embedding_backward", "embedding"},
     {"count", "embedding"},               {"place", "embedding"},
@@ -60,8 +60,8 @@ static const struct rule own[] = {
     {"gemm_rope", "qkv_projection"},      {"gemm_exp", "loss_calculation"},
 };
 
-/* Words that names of other programs' kernels and operators contain, in any case. The first that is found decides, so
- * the narrower stands before the wider: "log_softmax" before "softmax". */
+/* Words in the names of other programs' kernels and operators; case does not matter. The first that is found decides,
+ * so a narrower word stands before a wider one: "log_softmax" before "softmax". */
 static const struct rule others[] = {
     {"nccl", "communication"},       {"rccl", "communication"},
     {"memcpy", "copies"},            {"memset", "copies"},
@@ -115,8 +115,8 @@ static const char *skip_word(const char *name, const char *word)
 
 static int is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* From the start of the last part of a qualified name to its end: "a::b<c>::d" gives "d". Template arguments, and
- * "(anonymous namespace)", are passed over. */
+/* The last part of a qualified name, and its length in *n: "a::b<c>::d" gives "d". Template arguments and
+ * "(anonymous namespace)" are skipped. */
 static const char *last_part(const char *s, size_t *n)
 {
     const char *begin = s;
@@ -137,7 +137,7 @@ static const char *last_part(const char *s, size_t *n)
     return begin;
 }
 
-/* Where a name that begins with `prefix` begins inside template arguments; NULL when there is none. */
+/* The first template argument that begins with `prefix`; NULL when there is none. */
 static const char *argument_with(const char *s, const char *prefix)
 {
     for (; *s; s++)
@@ -145,7 +145,8 @@ static const char *argument_with(const char *s, const char *prefix)
     return NULL;
 }
 
-/* map_vectors<swiglu_op<float>> does what swiglu_op says, and each_op<float, 1, f_scale> what f_scale does. */
+/* The operation that a generic kernel applies, and its length in *n: "swiglu" of map_vectors<swiglu_op<float>>, "scale"
+ * of map_vectors<each_op<float, 1, f_scale>>. Any other name stays as it is. */
 static const char *inner_operation(const char *part, size_t *n)
 {
     if (strncmp(part, "map_vectors<", 12) != 0 && strncmp(part, "map_singles<", 12) != 0) return part;
@@ -168,7 +169,7 @@ void tt_kernel_short_name(const char *name, char *out, size_t size)
     }
     const char *part = last_part(name, &n);
     part = inner_operation(part, &n);
-    if (!n || !is_name(*part)) { /* nothing of that kind: as it is */
+    if (!n || !is_name(*part)) { /* it has no such part: the whole name */
         part = name;
         n = strlen(name);
     }

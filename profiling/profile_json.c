@@ -1,4 +1,4 @@
-/* profile.json: one table of fields, and the writer and reader that go through it. */
+/* profile.json: one table of fields, and the writer and the reader that follow it. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ struct part {
     const struct field *fields;
     int field_count;
     size_t size;          /* of one struct */
-    size_t offset, count; /* in struct tt_profile; count, of a list, where its length lies; 0: an object */
+    size_t offset, count; /* in struct tt_profile; count: of a list, the offset of its length; else 0 */
 };
 
 #define FIELDS(table) table, (int)(sizeof table / sizeof *table)

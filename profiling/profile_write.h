@@ -5,7 +5,7 @@
 #include "core/base/json.h"
 #include "profiling/profile.h"
 
-/* The part of that name, as in profile.json, into an open object. */
+/* Writes the part of profile.json that has this key, such as "memory", into an open JSON object. */
 void tt_profile_put(struct tt_json_writer *w, const struct tt_profile *p, const char *key);
 
 /* Ends the text with a newline, writes it and frees it. */

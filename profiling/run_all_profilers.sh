@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Every profile there is of one configuration, in one folder:
+# Makes every available profile of one configuration, in one folder:
 #
 #     profiling/run_all_profilers.sh --batch-size 8 --seq-len 128 --num-steps 10 --profile-dir profiles [-- more options]
 #
-#   baseline/ ...       tt profile of each version, the baseline first: report.html, trace.json, ...
+#   baseline/ ...       tt profile of each version, baseline first: report.html, trace.json, ...
 #   compare/            all of them side by side
 #   bench/              whole steps, timed
-#   nsys/ ncu/ ...      what the vendor's tools recorded of the version that is chosen, else of the baseline, where they are
-#                       installed; the commands to run where not
+#   nsys/ ncu/ ...      recordings by the vendor's tools, of the chosen version or else the baseline; if a tool is not
+#                       installed, the commands to run
 #
-# --quick makes the profile of one version only: the one that is chosen, else the baseline. --workshop-names writes the baseline's
-# figures, and the report over everything, also under the names and keys of the workshop that this grew from:
+# --quick profiles one version only: the chosen one, or else the baseline. --workshop-names also writes the baseline's
+# figures and the overall report under the names and keys of the workshop that this grew from:
 # performance_summary_report.md, flops_profile.json, computational_intensity.json.
 #
-# Words after -- go to tt profile as they are (--preset small, --precision bf16). The program is $TT, else build/tt.
-# A step that fails is named at the end and fails the script; a vendor's tool that is not installed does not.
+# Arguments after -- go to tt profile unchanged (--preset small, --precision bf16). The program is $TT or build/tt.
+# A step that fails is named at the end and fails the script; a vendor's tool that is not installed does not fail it.
 set -u
 
 usage() {
@@ -47,7 +47,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 TT=${TT:-$here/build/tt}
 [ -x "$TT" ] || { echo "$TT is not there; build it, or say where it is: TT=path $0" >&2; exit 2; }
 
-# The version that was chosen; and the words for bench, which takes sizes instead of a preset.
+# The chosen version, and the arguments for bench, which takes sizes instead of a preset.
 chosen=baseline sizes=default options=("$@") bench=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -67,7 +67,7 @@ options+=(--num-steps "$steps")
 failed=() missing=()
 mkdir -p "$dir" || exit 1
 
-# step NAME COMMAND...: runs it; its words go to DIR/NAME.log as well.
+# step NAME COMMAND...: runs it and copies its output to DIR/NAME.log.
 step() {
     local name=$1 code
     shift
@@ -80,7 +80,7 @@ step() {
 
 # ---- the workshop's names ----
 
-# figure SECTION KEY: of the first profile, as it stands in profile.json, one value a line
+# figure SECTION KEY: the value in the first profile's profile.json, which has one value per line
 figure() {
     awk -v section="  \"$1\": {" -v key="    \"$2\": " '
         $0 == section { on = 1; next }
@@ -91,8 +91,8 @@ figure() {
 times() { awk -v a="$1" -v b="$2" 'BEGIN { if (a == "null" || b == "null") print "null"; else printf "%.9g\n", a * b }'; }
 over() { awk -v a="$1" -v b="$2" 'BEGIN { if (a == "null" || b == "null" || b == 0) print "null"; else printf "%.9g\n", a / b }'; }
 
-# FLOPs are those of the mathematics, counted once a step, forward and backward; times are medians of the measured steps; the
-# peaks are those measured on this device.
+# FLOPs are counted from the formulas, once per step, forward and backward. Times are medians over the measured steps.
+# The peaks were measured on this device.
 flops_profile() {
     local flops rate peak
     flops=$(figure efficiency step_flops) rate=$(figure efficiency flops_per_second) peak=$(figure efficiency gemm_flops_per_second)
@@ -148,10 +148,10 @@ computational_intensity() {
 JSON
 }
 
-# part FILE FROM TO: the lines of it from one heading up to the next, one level lower
+# part FILE FROM TO: the lines of FILE from one heading up to the next, with headings one level lower
 part() { sed -n "/^## $2/,/^## $3/p" "$1" | sed '/^## '"$3"'/d; s/^## /### /'; }
 
-# What comes in, as it was printed.
+# Prints stdin as a code block.
 # shellcheck disable=SC2016 # the quotes are Markdown's
 block() { printf '```\n%s\n```\n\n' "$(cat)"; }
 
@@ -188,7 +188,7 @@ workshop_names() {
 
 clock() { printf '%d min %02d s' $((SECONDS / 60)) $((SECONDS % 60)); }
 
-# ---- all of it ----
+# ---- the main program ----
 
 made=(baseline fused flash)
 [ "$quick" = no ] || made=("$chosen")
@@ -203,7 +203,7 @@ if [ "$quick" = no ]; then
         words=("${options[@]}" --version "$chosen")
         [ $tool = ncu ] && words+=(--num-steps 1) # it runs every kernel several times
         step $tool "$TT" profile "${words[@]}" --with $tool --out "$dir/$tool"
-        # What to import it says itself, in words for a shell: "next    tt report --import ...".
+        # The tool's log says what to import, quoted for a shell: "next tt report --import ...".
         next=()
         eval "next=($(sed -n 's/^next    tt //p' "$dir/$tool.log" | tail -1))"
         [ ${#next[@]} -eq 0 ] || step "$tool-report" "$TT" "${next[@]}"

@@ -13,7 +13,7 @@
 /* Seals what was written so far, inside the outermost object. */
 void tt_seal_put(struct tt_json_writer *w);
 
-/* Whether the text of a profile.json has an unbroken seal; `out` then is that seal, else empty. */
+/* Whether the text of a profile.json has an unbroken seal. `out` is that seal, or empty. */
 bool tt_seal_read(const char *text, size_t n, char out[TT_SHA256_DIGITS + 1]);
 
 #endif

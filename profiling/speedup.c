@@ -8,7 +8,7 @@
 
 static void hold(struct tt_range *range, double low, double high)
 {
-    range->low = fmin(range->low, low); /* a NaN is no number to hold */
+    range->low = fmin(range->low, low); /* fmin and fmax pass over a NaN */
     range->high = fmax(range->high, high);
 }
 

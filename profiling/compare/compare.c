@@ -29,7 +29,7 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
-/* Kernels of one's own are no part of the build. */
+/* A kernel of the user's own (--own-kernel) is not part of the build, so it is compared too. */
 bool tt_compare_one_build(const struct tt_compared *a, const struct tt_compared *b)
 {
     const struct tt_profile_run *x = &a->profile.run, *y = &b->profile.run;
@@ -53,7 +53,7 @@ tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compa
     free(a.steps);
     free(b.steps);
     if (st) return st;
-    /* Of different batches the tokens are compared, not the steps. */
+    /* Runs of different batches are compared by their tokens per second, not by their steps. */
     double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
     if (tokens > 0) out->low *= tokens, out->high *= tokens;
     return TT_OK;
@@ -83,7 +83,7 @@ static tt_status find_speedups(struct tt_comparison *c)
 
 /* ---- accuracy ---- */
 
-/* Where neither knows its shape, the name of a preset tells. */
+/* Where neither run knows its shape, the name of the preset decides. */
 static bool same_model(const struct tt_profile_run *a, const struct tt_profile_run *b)
 {
     if (!a->num_layers && !b->num_layers) return strcmp(a->preset, b->preset) == 0;
@@ -100,7 +100,7 @@ static bool only_length_differs(const struct tt_profile_run *a, const struct tt_
     return a->seq_len != b->seq_len && same_model(&as_long, b);
 }
 
-/* Where both know. */
+/* Whether two texts are equal, or one is not known. */
 static bool agree(const char *a, const char *b) { return !a[0] || !b[0] || strcmp(a, b) == 0; }
 
 static int64_t step_rows(const struct tt_profile *p)
@@ -146,15 +146,17 @@ static double whole_norm(const struct tt_profile *p)
     return sqrt(sum);
 }
 
-/* How far a norm is from that of the first run, as a part of the latter: 1 is twice as large, or none where the first
- * has one. What is small beside the whole gradient is rounding. */
+/* The difference of a gradient's norms in two runs, relative to the first run's norm, `base`. 1: twice as large, or one
+ * of them is zero. Norms below `floor` are far below that of the whole gradient, so they are rounding noise: their
+ * difference is relative to `floor`. */
 static double norms_apart(double norm, double base, double floor)
 {
     double scale = fmax(norm, base) < floor ? floor : base > 0 ? base : norm;
     return scale > 0 ? fabs(norm - base) / scale : 0;
 }
 
-/* Of the first step, which both took from the same weights: after some steps rounding alone makes them differ. */
+/* Compares the gradients of the first step, for which both runs had the same weights; later, rounding alone makes them
+ * differ. */
 static void compare_gradients(const struct tt_compared *base, struct tt_compared *r)
 {
     double floor = 1e-3 * whole_norm(&base->profile);
@@ -205,7 +207,7 @@ static double change(const struct tt_compare_row *row, int n)
     return most;
 }
 
-/* Other profilers do not tell phases; beside such a run, none are told apart. */
+/* Imports from other profilers have no phases; if there is one, operators are not told apart by phase. */
 static bool all_have_phases(const struct tt_comparison *c)
 {
     for (int i = 0; i < c->n; i++)
@@ -213,7 +215,7 @@ static bool all_have_phases(const struct tt_comparison *c)
     return true;
 }
 
-/* What ran and took no time that could be measured is not gone. */
+/* 0 means that a run does not have the row. One that ran, in a time too short to measure, is NaN. */
 static double time_of(const struct tt_profile_row *row)
 {
     if (row->seconds > 0) return row->seconds;
@@ -245,7 +247,7 @@ static tt_status find_rows(struct tt_comparison *c)
             seconds[i] += time_of(op);
         }
     }
-    /* By how much they changed: few enough for the plain way. */
+    /* Sorted by how much they changed; they are few enough for insertion sort. */
     for (int i = 1; i < c->operator_count; i++) {
         struct tt_compare_row row = c->operators[i];
         int at = i;
@@ -256,7 +258,7 @@ static tt_status find_rows(struct tt_comparison *c)
     return TT_OK;
 }
 
-/* The last part of the paths alone, where that tells them apart. */
+/* Cuts labels to the last part of their paths, if they still differ then. */
 static void shorten_labels(struct tt_comparison *c)
 {
     const char *last[TT_COMPARE_LIMIT];
@@ -269,7 +271,8 @@ static void shorten_labels(struct tt_comparison *c)
     for (int i = 0; i < c->n; i++) memmove(c->runs[i].label, last[i], strlen(last[i]) + 1);
 }
 
-/* Two benchmarks with a row for each size and version: what was flash then is held against what flash is now. */
+/* Two benchmarks with a row for each size and version: a row is compared with the row of the same name in the first
+ * one. */
 static void pair_rows(struct tt_comparison *c, int rows)
 {
     c->rows = rows > 1 && rows < c->n ? rows : 1;
@@ -278,7 +281,7 @@ static void pair_rows(struct tt_comparison *c, int rows)
             if (!strcmp(c->runs[i].label, c->runs[k].label)) c->runs[i].base = k;
 }
 
-/* Where rows of several files have one name, the file stands beside it. */
+/* Where rows of several files have the same name, adds the name of the file. */
 static void name_files(struct tt_comparison *c, const char *const *paths, const int *path_of)
 {
     bool twice[TT_COMPARE_LIMIT] = {false};

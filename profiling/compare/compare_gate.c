@@ -1,4 +1,4 @@
-/* A comparison as a gate: conditions that must not hold, and what was judged. */
+/* A comparison as a gate: conditions that must not hold, and the verdict on each. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ tt_status tt_compare_gate_check(const char *conditions)
     return TT_OK;
 }
 
-/* ", but when a was measured, threads waited 18 % of their time for a processor": of each run that was busy. */
+/* ", but when a was measured, threads waited 18 % of their time for a processor": for each run that was busy. */
 static void busy_words(const struct tt_compared *base, const struct tt_compared *r, struct tt_text *out)
 {
     const struct tt_compared *runs[] = {base, r};
@@ -62,41 +62,40 @@ static void busy_words(const struct tt_compared *base, const struct tt_compared 
     }
 }
 
-/* Beside other work a step may take many times as long: that a run is slower then is no regression. */
+/* On a busy machine a step may take many times as long, so a run that is slower then need not be a regression. */
 static tt_status undecided_by_load(const struct tt_compared *base, const struct tt_compared *r, double slower)
 {
     char words[48];
     struct tt_text busy = {0};
     busy_words(base, r, &busy);
     tt_status st = tt_fail(TT_UNDECIDED,
-                           "%s takes %.1f %% %s time than %s%s: the speed-up may be %s. Measure again when it is "
-                           "quiet, or in turns (tt bench --against)",
+                           "%s takes %.1f %% %s time than %s%s: the speed-up may be %s. Measure again when the "
+                           "machine is quiet, or in turns (tt bench --against)",
                            r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label,
                            busy.s ? busy.s : "", tt_speedup_words(r->range.low, r->range.high, words));
     tt_text_free(&busy);
     return st;
 }
 
-/* What should have stayed as it was did not. */
+/* The operators in common, which should have stayed as they were, did not. */
 static tt_status undecided_by_control(const struct tt_compared *base, const struct tt_compared *r, double slower)
 {
     return tt_fail(TT_UNDECIDED,
-                   "%s takes %.1f %% %s time than %s, but the operators that both have alike took %.2f times as long "
-                   "by the median of their time, as shares of the undisturbed steps: either the machine was not the "
-                   "same in both, or the change affects them too. Measure both again, or in turns (tt bench --against)",
+                   "%s takes %.1f %% %s time than %s, but the operators in common took %.2f times as long (median, "
+                   "times as shares of the undisturbed steps): either the machine was not equally fast in both, or the "
+                   "change affects these operators too. Measure both again, or in turns (tt bench --against)",
                    r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->control.times);
 }
 
-/* No interval of single steps knows by how much two runs of one program differ. */
+/* A hint that the machine may be the reason, which an interval of single steps cannot show. */
 static const char *drift_words(const struct tt_compared *r, double slower, char out[320])
 {
     double each = tt_runs_differ(r->profile.run.backend);
     out[0] = 0;
     if (tt_compare_same_work(r))
-        snprintf(out, 320, ". All operators do the same work in both and took %.2f times as long by the median of "
-                           "their time, as shares of the undisturbed steps: with one build and the same options that "
-                           "is the machine%s. Time them in turns "
-                           "(tt bench --against)", r->control.times,
+        snprintf(out, 320, ". All operators do the same work in both and took %.2f times as long (median, times as "
+                           "shares of the undisturbed steps): with one build and the same options, the reason is the "
+                           "machine%s. Time them in turns (tt bench --against)", r->control.times,
                  tt_compare_other_values(r) ? ", or other values, since losses or gradients differ" : "");
     else if (slower < 2 * each && !r->in_turns)
         snprintf(out, 320, ". Runs of one program differ by about %.0f %% each even on a quiet %s: time them in turns "
@@ -132,7 +131,7 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
     if (1 / r->range.low - 1 > limit)
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "
-                       "exclude that it is more than the limit of %.3g %%: time more %s",
+                       "exclude a slowdown beyond the limit of %.3g %%: time more %s",
                        r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->range.low,
                        r->range.high, 100 * limit, r->in_turns ? "turns" : "steps, or in turns (tt bench --against)");
     tt_text_printf(why, "%.1f %% %s than %s", 100 * (slower > 0 ? slower : r->speedup - 1),
@@ -158,8 +157,8 @@ static tt_status judge_loss(const struct tt_compared *base, const struct tt_comp
 {
     if (r->same_task && !r->same_steps)
         return tt_fail(TT_UNDECIDED,
-                       "%s: its losses cannot be compared with those of %s, since the two measured another number of "
-                       "steps (%lld after %lld of warm-up, and %lld after %lld) and so with other learning rates",
+                       "%s: its losses cannot be compared with those of %s, since the two measured different numbers "
+                       "of steps (%lld after %lld of warm-up, and %lld after %lld), so their learning rates differ",
                        r->label, base->label, (long long)r->profile.run.steps, (long long)r->profile.run.warmup,
                        (long long)base->profile.run.steps, (long long)base->profile.run.warmup);
     if (isnan(r->loss_difference))
@@ -187,7 +186,7 @@ static tt_status judge_gradients(const struct tt_compared *base, const struct tt
     return TT_OK;
 }
 
-/* What holds counts more than what cannot be decided; of equals the first. */
+/* A condition that holds counts more than one that cannot be decided; of equals the first is kept. */
 static tt_status worse(tt_status first, tt_status second)
 {
     bool swap = first && second && first->code != TT_GATE && second->code == TT_GATE;
@@ -197,7 +196,7 @@ static tt_status worse(tt_status first, tt_status second)
     return kept;
 }
 
-/* A line for each, so that what is undecided shows beside what passed and what failed. */
+/* A line for each verdict, so that undecided conditions show beside those that passed or failed. */
 static void say_verdict(struct tt_text *said, const char *condition, const struct tt_compared *r, tt_status st,
                         const char *why)
 {

@@ -1,4 +1,4 @@
-/* The runs of a comparison, from what tt profile, tt bench and tt train leave. */
+/* The runs of a comparison, from the files of tt profile, tt bench and tt train. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
 
 /* ---- the three kinds of run ---- */
 
-/* The last two parts of a path name it well enough. */
+/* The label of a run: the last two parts of its path. */
 static void label_by_path(struct tt_compared *r, const char *path)
 {
     size_t n = strlen(path);
@@ -113,14 +113,14 @@ static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *ro
     size_t room = 0;
     if (!steps || steps->type != TT_JSON_ARRAY) return TT_OK;
     for (const struct tt_json *at = steps->first; at; at = at->next) {
-        struct tt_profile_sample s = {.step = -1, .loss = NAN, .grad_norm = NAN}; /* of no training: has no number */
+        struct tt_profile_sample s = {.step = -1, .loss = NAN, .grad_norm = NAN}; /* of no training run: no number */
         s.seconds = at->type == TT_JSON_NUMBER ? 1e-3 * at->number : NAN;
         TT_TRY(add_sample(p, &room, s));
     }
     return TT_OK;
 }
 
-/* tt bench --against ran the two rows in turns: the ratio of the pairs knows of no drift between them. */
+/* tt bench --against ran the two rows in turns, so drift hardly touches the ratio of a pair. */
 static void take_turns(struct tt_compared *r, const struct tt_json *root)
 {
     const struct tt_json *against = tt_json_get(root, "against");
@@ -196,7 +196,7 @@ static int choice_of(const struct tt_yaml *config, const char *key, const char *
     return 0;
 }
 
-/* Options of several words each, as tt profile writes them. One that an older checkpoint does not name is not known. */
+/* Options that tt profile writes as several words. One that an older checkpoint does not have is not known. */
 static void take_words(struct tt_profile_run *run, const struct tt_yaml *config)
 {
     struct tt_config c = {.fp8 = choice_of(config, "fp8", tt_fp8_names),
@@ -243,7 +243,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
         const struct tt_yaml *value = tt_yaml_get(config, words[i].key);
         if (value && value->text) snprintf(words[i].to, words[i].size, "%s", value->text);
     }
-    const struct tt_yaml *global = tt_yaml_get(config, "global-batch"); /* what several ranks made of one batch */
+    const struct tt_yaml *global = tt_yaml_get(config, "global-batch"); /* the rows of a step over all ranks */
     int64_t rows = global && global->kind == TT_YAML_INT ? strtoll(global->text, NULL, 10) : 0;
     if (rows > 0 && run->batch_size > 0) run->grad_accum = rows / run->batch_size;
     run->qkv_bias = says_true(config, "qkv-bias");
@@ -252,7 +252,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
     take_words(run, config);
 }
 
-/* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */
+/* The options of a run are in its checkpoints. A run without one, or with damaged ones, can still be compared. */
 static void take_training_config(struct tt_profile_run *run, const char *folder)
 {
     struct tt_progress progress;
@@ -268,7 +268,7 @@ static void take_training_config(struct tt_profile_run *run, const char *folder)
     free(checkpoint);
 }
 
-/* Whether the machine was busy, of a run that knows. */
+/* Whether the machine was busy, from run.json, where the run says so. */
 static void take_training_load(struct tt_profile_run *run, const char *folder)
 {
     enum { LIMIT = 1 << 20 };
@@ -283,14 +283,14 @@ static void take_training_load(struct tt_profile_run *run, const char *folder)
     run->waited = tt_json_number(j, "waited", NAN);
     tt_json_free(j);
     free(text);
-    tt_status_free(st); /* a damaged one knows nothing */
+    tt_status_free(st); /* a damaged file tells nothing */
 }
 
-/* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it
- * was. */
+/* The mean speed of a run. The rate of each line is weighted by the steps since the line before, so that a short fast
+ * moment does not count too much. */
 struct pace {
-    double steps, seconds, last; /* seconds in units of a step's tokens */
-    double waiting;              /* the rate of the first line, until the second says how many steps it is of */
+    double steps, seconds, last; /* seconds: over a step's tokens; last: step of the line before */
+    double waiting;              /* the rate of the first line, until the second tells how many steps it is of */
 };
 
 static void take_pace(struct pace *p, double steps, double rate)
@@ -299,8 +299,8 @@ static void take_pace(struct pace *p, double steps, double rate)
     p->seconds += steps / rate;
 }
 
-/* A line tells of the steps since the line before it. The first of a resumed run has none: it tells of as many as the
- * second, and of no more than there were. */
+/* A line is about the steps since the line before. The first line has none before it, and a resumed run does not begin
+ * at step 0: it is taken to be about as many steps as the second, but no more than its own number. */
 static void add_pace(struct pace *p, const struct tt_json *line)
 {
     double rate = tt_json_number(line, "tokens_per_second", NAN), step = tt_json_number(line, "step", NAN);

@@ -12,7 +12,7 @@
 
 enum { OPERATORS_SHOWN = 10, NAME = 64 };
 
-/* Fits a column of plain text; n/a where it is not known. */
+/* A number for a column of plain text; "n/a" where it is not known. */
 static const char *cell(char out[32], const char *format, double value)
 {
     if (!isfinite(value)) return strcpy(out, "n/a");
@@ -20,7 +20,7 @@ static const char *cell(char out[32], const char *format, double value)
     return out;
 }
 
-/* "1.02 to 1.31", with how often such an interval holds the truth where that is not the 95 % of the heading. */
+/* "1.02 to 1.31", with the confidence of the interval where that is less than 95 %. */
 static void put_range(const struct tt_compared *r, char out[80])
 {
     const struct tt_range *g = &r->range;
@@ -54,7 +54,7 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
-/* What the intervals cover: runs that were not made in turns differ by more than their steps do. */
+/* What the intervals cover: runs that were not timed in turns differ by more than their single steps show. */
 static void interval_line(const struct tt_comparison *c, struct tt_text *out)
 {
     bool apart = false, busy = false, builds = false;
@@ -66,20 +66,21 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
     }
     if (busy)
         tt_text_puts(out, "busy: at least one of the two runs was measured on a busy machine, which makes steps too "
-                          "long. The interval allows for what others may have taken; one that holds 1 decides "
-                          "nothing\n");
+                          "long. The interval allows for the time that other programs may have taken; if it holds 1, "
+                          "nothing is decided\n");
     if (c->rows > 1)
         tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
         tt_text_printf(out,
-                       "interval of the steps of these runs, no narrower than runs of one program differ (1.4 %% to "
-                       "both sides on a GPU, 8.5 %% on a CPU), with and without what operators that both have alike "
-                       "changed by%s; tt bench --against runs them in turns\n",
-                       builds ? " (but with it alone where all are alike in two builds, whose kernels may differ, or "
-                                "in profiles that do not name theirs)" : "");
+                       "interval: 95 %% or as noted, from the steps of these runs, no narrower than the difference "
+                       "between runs of one program (1.4 %% to both sides on a GPU, 8.5 %% on a CPU). It holds the "
+                       "speed-up with and without the change of the operators that both runs have in common%s. tt "
+                       "bench --against runs them in turns\n",
+                       builds ? " (not where these are all operators and the builds differ or are not known, since "
+                                "kernels may differ then)" : "");
 }
 
-/* What the host did in a step, of those that know. */
+/* What the host did in a step, for the runs that know. */
 static void host_lines(const struct tt_comparison *c, struct tt_text *out)
 {
     for (int i = 0; i < c->n; i++) {
@@ -95,7 +96,7 @@ static void host_lines(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
-/* A quotient far from 1 of times that no step shows: 0.07 and 0.15 ms of 100. */
+/* Whether two times differ much in ratio, but too little to matter in the step: 0.07 and 0.15 ms of 100 ms. */
 static bool is_little(const struct tt_comparison *c, double from, double to)
 {
     return fabs(from - to) < 0.001 * c->runs[0].seconds && fabs(from / to - 1) > 0.1;
@@ -105,7 +106,7 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
                       struct tt_text *out)
 {
     char number[32];
-    bool open = false, little = false; /* some quotients decide nothing, or say little */
+    bool open = false, little = false; /* some ratios are undecided, or matter little */
     if (!n) return;
     tt_text_printf(out, "\n%-*s", NAME, title);
     for (int i = 0; i < c->n; i++) tt_text_printf(out, " %14.14s", c->runs[i].label);
@@ -126,9 +127,9 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
         }
         tt_text_puts(out, "\n");
     }
-    if (little) tt_text_puts(out, "~: they differ by less than 0.1 % of the step\n");
+    if (little) tt_text_puts(out, "~: the two times differ by less than 0.1 % of the step\n");
     if (open)
-        tt_text_puts(out, "?: undecided, since these times of at least one of the two runs are of disturbed steps\n");
+        tt_text_puts(out, "?: undecided, since the recorded steps of at least one of the two runs were disturbed\n");
 }
 
 /* Removes trailing spaces. */
@@ -151,7 +152,7 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
         const struct tt_profile_run *b = &c->runs[i].profile.run;
         const struct {
             const char *name, *from, *to;
-            bool often_empty; /* and then it is known to be so */
+            bool often_empty; /* "" is a known value, not an unknown one */
         } words[] = {{"device", a->device, b->device, false},
                      {"version", a->version, b->version, false},
                      {"precision", a->precision, b->precision, false},
@@ -219,8 +220,8 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
             tt_text_printf(out, "accuracy %s: losses of the same steps differ by at most %.3g", r->label,
                            r->loss_difference);
         else
-            tt_text_printf(out, "accuracy %s: losses are not compared, since they are of another number of steps",
-                           r->label);
+            tt_text_printf(out, "accuracy %s: losses are not compared, since the runs measured different numbers of "
+                                "steps", r->label);
         if (r->gradient_difference > 1)
             tt_text_printf(out, ", norms of gradients in the first step are up to %.4g times as large",
                            1 + r->gradient_difference);
@@ -283,7 +284,7 @@ static void put_rows(struct tt_json_writer *w, const char *key, const struct tt_
     tt_json_end(w, ']');
 }
 
-/* What its MFU is of. */
+/* The roof that its MFU is of. */
 static double rate_of(const struct tt_compared *r)
 {
     double rate = r->profile.efficiency.gemm_flops_per_second;

@@ -5,7 +5,7 @@
 #include "profiling/compare/compare.h"
 #include "profiling/disturbed.h"
 
-/* A share of another roof cannot be compared. */
+/* MFUs of different roofs cannot be compared. */
 static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
 {
     double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;
@@ -13,8 +13,8 @@ static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const 
     r->other_roof = known && fabs(here / there - 1) > 0.01;
     if (!r->other_roof) return;
     tt_text_printf(&c->warnings,
-                   "%s: its MFU is of a measured %.4g TFLOP/s, that of %s of %.4g: compare times, or profile both with "
-                   "the same roof\n",
+                   "%s: its MFU is relative to a measured %.4g TFLOP/s, that of %s to %.4g: compare times, or profile "
+                   "both with the same roof\n",
                    r->label, here / 1e12, base->label, there / 1e12);
 }
 
@@ -25,34 +25,35 @@ static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
     tt_recorded_words(&r->profile, recorded);
     if (recorded[0] && !busy[0])
         tt_text_printf(&c->warnings,
-                       "%s: its groups and operators are of disturbed steps: %s; their times may be %s too "
-                       "long; the step is of other ones\n",
-                       r->label, recorded, tt_slowed_words(tt_recorded_slowed(&r->profile), 2, times));
+                       "%s: its groups and operators come from disturbed steps: %s; their times may be %s%s too long. "
+                       "The step time comes from other steps\n",
+                       r->label, recorded, isinf(tt_recorded_slowed(&r->profile)) ? "" : "up to ",
+                       tt_slowed_words(tt_recorded_slowed(&r->profile), 2, times));
     if (busy[0] && !(c->n == 2 && c->runs[1].in_turns))
         tt_text_printf(&c->warnings,
-                       "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "
-                       "turns (tt bench --against)\n",
+                       "%s: when it was measured, %s; its times may be too long: measure again when the machine is "
+                       "quiet, or in turns (tt bench --against)\n",
                        r->label, busy);
 }
 
-/* No interval, or one from so few steps that it holds the truth too seldom. */
+/* There is no interval, or one from so few steps that its confidence is too low. */
 static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (!isfinite(r->speedup)) return;
     bool one = isfinite(r->range.confidence) && !(r->range.confidence > 0);
     if (isnan(r->range.confidence))
         tt_text_printf(&c->warnings,
-                       "%s: no interval, since the times of single steps are not known of it and %s: the speed-up may "
-                       "be noise\n",
+                       "%s: no interval, since the times of single steps of it or of %s are not known: the speed-up "
+                       "may be noise\n",
                        r->label, base->label);
     else if (one)
         tt_text_printf(&c->warnings,
-                       "%s: a single step was timed of it or of %s, so that nobody knows how often such an interval "
+                       "%s: only one step of it or of %s was timed, so it is not known how often such an interval "
                        "holds the true speed-up; time three or more of each\n",
                        r->label, base->label);
     else if (r->range.confidence < TT_GATE_CONFIDENCE)
         tt_text_printf(&c->warnings,
-                       "%s: few steps were timed, so that the interval holds the true speed-up in only %.0f %% of such "
+                       "%s: few steps were timed, so the interval holds the true speed-up in only %.0f %% of such "
                        "comparisons; time three or more of each\n",
                        r->label, 100 * r->range.confidence);
 }
@@ -73,47 +74,46 @@ static void warn_of_same_work(struct tt_comparison *c, const struct tt_compared 
 {
     bool values = tt_compare_other_values(r);
     tt_text_printf(&c->warnings,
-                   "%s: its %d operators are those of %s, with the same work, and took %.2f times as long by the "
-                   "median of their time, as shares of the undisturbed steps. %s%s%s. Measure both again, or in turns "
-                   "(tt bench --against)\n",
+                   "%s: its %d operators do the same work as those of %s, and took %.2f times as long (median, times "
+                   "as shares of the undisturbed steps). %s%s%s. Measure both again, or in turns (tt bench "
+                   "--against)\n",
                    r->label, r->control.operators, base->label, r->control.times,
                    r->one_build
-                       ? "Both are of one build: with the same options that is the machine, which was not the same in "
-                         "both, and the interval holds the speed-up with and without it"
-                       : "With one build and the same options that is the machine, which was not the same in both; "
-                         "else it may be the kernels",
-                   r->rows_disturbed ? ". Or it is the recording: their shares are of disturbed steps" : "",
-                   values ? ". Or it is the values: losses or gradients differ, and the same operations may take "
-                            "longer with other numbers" : "");
+                       ? "Both runs are of one build: with the same options, the machine was not equally fast in both, "
+                         "and the interval holds the speed-up with and without this change"
+                       : "With one build and the same options, the machine was not equally fast in both; otherwise the "
+                         "kernels may differ",
+                   r->rows_disturbed ? ". Or the recording is the reason: their shares come from disturbed steps" : "",
+                   values ? ". Or the values are the reason: losses or gradients differ, and the same operations may "
+                            "take longer with other numbers" : "");
 }
 
 static void warn_of_control(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     const struct tt_profile_run *here = &r->profile.run, *there = &base->profile.run;
     if (tt_is_interrupted(here->interrupted) || tt_is_interrupted(there->interrupted))
-        return; /* one operation that was shrinks the shares of all others */
+        return; /* an interrupted operation makes the shares of all others smaller */
     if (tt_compare_same_work(r)) warn_of_same_work(c, r, base);
     const struct tt_control *k = &r->control;
     bool interval = isfinite(r->range.low);
     if (k->busy && !k->moved && interval && !r->busy && !r->in_turns)
         tt_text_printf(&c->warnings,
-                       "%s: whether the machine was the same as in %s is not known, since what both have alike was "
-                       "recorded while other programs had the processors: %s\n",
+                       "%s: whether the machine was as fast as for %s is not known, since the operators in common "
+                       "were recorded while other programs used the processors: %s\n",
                        r->label, base->label,
                        isfinite(k->times) && (r->one_build || !k->all)
-                           ? "the interval holds the speed-up with and without what that changed by"
-                           : "the interval is of the steps alone");
+                           ? "the interval holds the speed-up with and without their change"
+                           : "the interval comes from the steps alone");
     if (!k->moved || k->all) return;
     tt_text_printf(&c->warnings,
-                   "%s: the %d operators that it has alike with %s (kernel, shape and calls) took %.2f times as long "
-                   "by the median of their shares of the steps that were not recorded (together %.1f %% of %.4g ms "
-                   "there, %.1f %% of %.4g ms here). Either the machine was not the same in all of these steps, or the "
-                   "change affects them too%s%s; "
-                   "measure both again, or in turns (tt bench --against)\n",
+                   "%s: the %d operators that it has in common with %s (kernel, shape and calls) took %.2f times as "
+                   "long (median, times as shares of the undisturbed steps: together %.1f %% of %.4g ms there, %.1f %% "
+                   "of %.4g ms here). Either the machine was not equally fast in both, or the change affects these "
+                   "operators too%s%s; measure both again, or in turns (tt bench --against)\n",
                    r->label, k->operators, base->label, k->times, 100 * k->share, 1e3 * k->seconds, 100 * k->there,
                    1e3 * k->seconds_there,
-                   k->disturbed ? ", or it is the recording: their shares are of disturbed steps" : "",
-                   interval ? ": the interval holds the speed-up with and without that" : "");
+                   k->disturbed ? ", or the recording is the reason (their shares come from disturbed steps)" : "",
+                   interval ? ": the interval holds the speed-up with and without their change" : "");
 }
 
 static void warn_of_gradients(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
@@ -132,7 +132,7 @@ static void warn_of_steps(struct tt_comparison *c, const struct tt_compared *r, 
     const struct tt_profile_run *here = &r->profile.run, *there = &base->profile.run;
     bool warmup = here->steps == there->steps;
     tt_text_printf(&c->warnings,
-                   "%s: it measured %lld steps after %lld of warm-up, %s %lld after %lld, so that their learning rates "
+                   "%s: it measured %lld steps after %lld of warm-up, %s %lld after %lld, so their learning rates "
                    "differ and their losses cannot be compared; measure one of them again with the other's %s\n",
                    r->label, (long long)here->steps, (long long)here->warmup, base->label, (long long)there->steps,
                    (long long)there->warmup, warmup ? "--warmup" : "--num-steps");

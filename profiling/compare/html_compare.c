@@ -11,7 +11,7 @@
 #include "profiling/speedup.h"
 
 enum { OPERATORS_SHOWN = 25 };
-enum { POINTS = 600 }; /* of a line: more than a screen is wide would only make the file large */
+enum { POINTS = 600 }; /* of a line at most: more than a screen is wide would only make the file larger */
 
 static const char *times(double ratio, char out[32])
 {
@@ -22,7 +22,7 @@ static const char *times(double ratio, char out[32])
     return out;
 }
 
-/* The same, with a mark where disturbed steps do not decide it. */
+/* The same, with a question mark if it is undecided. */
 static const char *times_of(double ratio, bool open, char out[32])
 {
     times(ratio, out);
@@ -56,10 +56,11 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
     tt_svg_bars(t, "Speed against the first", speed, c->n);
     html_note(
         t,
-        "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
-        "holds the truth of these runs; it is no narrower than runs of one program differ, 1.4 %% to both sides on a "
-        "GPU and 8.5 %% on a CPU (tt bench --against runs them in turns). On a busy machine, which makes steps too "
-        "long, it allows for what others may have taken; a pale bar then shows neither gain nor loss.");
+        "Speed-ups are in tokens a second. In brackets: the interval from the times of single steps, and how often "
+        "such an interval holds the true speed-up of these runs. It is never narrower than the difference between runs "
+        "of one program, 1.4 %% to both sides on a GPU and 8.5 %% on a CPU; tt bench --against runs them in turns, "
+        "which avoids this. A busy machine makes steps too long, so the interval then allows for the time that other "
+        "programs may have taken; a pale bar shows neither gain nor loss.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 
@@ -127,15 +128,17 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
         for (int i = 0; i < c->n; i++) html_number(t, rows[k].seconds[i], tt_si_time(rows[k].seconds[i], a));
         for (int i = 1; i < c->n; i++) {
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
-            bool gone = rows[k].seconds[0] > 0 && rows[k].seconds[i] == 0;
-            html_number(t, ratio, gone ? "gone" : times_of(ratio, c->runs[i].rows_disturbed, a));
+            bool gone = rows[k].seconds[0] > 0 && rows[k].seconds[i] == 0,
+                 new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
+            times_of(ratio, c->runs[i].rows_disturbed, a);
+            html_number(t, ratio, gone ? "gone" : new_row ? "new" : a);
         }
         html_row_end(t);
     }
     html_table_end(t);
     bool open = false;
     for (int i = 0; i < c->n; i++) open |= c->runs[i].rows_disturbed;
-    if (open) html_note(t, "?: undecided, since these times of at least one of the two runs are of disturbed steps.");
+    if (open) html_note(t, "?: undecided, since the recorded steps of at least one of the two runs were disturbed.");
     html_section_end(t);
     tt_text_free(&columns);
     free(values);
@@ -149,7 +152,7 @@ struct curve {
     double (*value)(const struct tt_profile_sample *);
 };
 
-/* Points that are each the mean of as many steps; NaN where none of these is known. */
+/* Points that are each the mean of `each` steps; NaN where none of these has a value. */
 static int gather(const struct tt_profile *p, const struct curve *what, int each, double *x, double *y)
 {
     int n = 0;
@@ -194,8 +197,8 @@ static const struct curve loss_curve = {
     "Where curves coincide, the runs compute the same. The table above has the largest difference.", loss_of};
 static const struct curve norm_curve = {
     "norm", "Norm of the gradient", "Norm of the gradient of all tensors", "before clipping",
-    "Only the first step of each begins with the same weights: the table above compares its gradients. Later ones "
-    "drift apart by rounding alone, the more so where there is nothing to learn.", norm_of};
+    "Only the first step of each run begins with the same weights; the table above compares its gradients. Later, "
+    "rounding alone makes the runs drift apart, the more so where there is nothing to learn.", norm_of};
 
 tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
 {

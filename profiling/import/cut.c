@@ -1,4 +1,4 @@
-/* Cutting what was imported to the measured steps: a tool that records the whole run also records the warm-up. */
+/* Cuts an import to the measured steps: a tool that records the whole run also records the warm-up. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int by_start(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* One instead of those that overlap: the processes of a job may have been recorded together. */
+/* Merges windows that overlap: the processes of a job may have been recorded together. */
 static void merge(struct tt_windows *w)
 {
     size_t n = 0;
@@ -56,7 +56,7 @@ tt_status tt_imported_windows(const struct tt_imported *r, struct tt_windows *ou
     return TT_OK;
 }
 
-/* `middle` in seconds since the origin. */
+/* Whether a window holds `middle`, in seconds since the origin. */
 static bool holds(const struct tt_windows *w, double middle)
 {
     size_t from = 0, to = w->count;
@@ -77,8 +77,8 @@ bool tt_windows_hold(const struct tt_windows *w, double start, double end)
 
 /* ---- cutting ---- */
 
-/* A table without its spans, to which those that remain are added again. FLOPs and bytes that ncu counted stay those of
- * one call. */
+/* Empties a table, so that the spans that remain can be added again. FLOPs and bytes that ncu counted stay, for scale()
+ * to fit to the calls that remain. `before` gets the numbers of calls. */
 static void empty(struct tt_tallies *t, double *before)
 {
     for (int i = 0; i < t->count; i++) {
@@ -106,13 +106,13 @@ static void scale(struct tt_tallies *t, const double *before)
 static void add_again(struct tt_tally *row, const struct tt_imported_span *s)
 {
     double seconds = s->end - s->start;
-    row->times[row->time_count++] = seconds; /* there was room for it before */
+    row->times[row->time_count++] = seconds; /* there is room: the row had it before */
     row->count++;
     row->total += seconds;
     if (!(row->counted > 0) && !isnan(s->bytes)) row->bytes = isnan(row->bytes) ? s->bytes : row->bytes + s->bytes;
 }
 
-/* Rows of which nothing is left stay in the table and are not shown. */
+/* Keeps only the calls in the windows. A row that has none left stays in the table and is not shown. */
 static tt_status cut_table(struct tt_imported *r, enum tt_imported_table table, const struct tt_windows *w)
 {
     struct tt_tallies *t = &r->tables[table];
@@ -145,7 +145,7 @@ static size_t count_spans(const struct tt_imported *r, enum tt_imported_table ta
     return n;
 }
 
-/* ---- what the figures are of, in words ---- */
+/* ---- which part of the recording the figures are of, in words ---- */
 
 static void say(struct tt_imported *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct tt_imported *r, const char *format, ...)
@@ -161,11 +161,12 @@ static void say_steps(struct tt_imported *r, double steps)
 {
     double n = steps > 0 ? steps : r->steps;
     if (steps > 0 && r->steps > 0 && steps != r->steps)
-        say(r, " Divided by the %.0f steps of --num-steps, though the ranges tell of %.0f.", steps, r->steps);
+        say(r, " Divided by the %.0f steps of --num-steps, though the ranges mark %.0f.", steps, r->steps);
     else if (n > 0)
         say(r, " Divided by %.0f step%s.", n, n == 1 ? "" : "s");
     else
-        say(r, " The files do not tell how many steps that is (--num-steps N): these are sums, not figures of a step.");
+        say(r, " The files do not say how many steps that is, so these are sums, not figures of a step; give "
+               "--num-steps N.");
 }
 
 static void say_uncut(struct tt_imported *r)
@@ -176,7 +177,7 @@ static void say_uncut(struct tt_imported *r)
     else if (own_steps && r->steps > 0)
         say(r, "The whole trace.");
     else
-        say(r, "There is no range %s in these files: figures are of all that was recorded, also of a warm-up.",
+        say(r, "There is no range %s in these files: the figures cover all that was recorded, also a warm-up.",
             TT_TOOL_RANGE);
 }
 
@@ -200,7 +201,7 @@ static tt_status cut(struct tt_imported *r, const struct tt_windows *w)
     say(r, ".");
     for (int i = 0; i < TT_IN_TABLES; i++)
         if (!traced[i] && !r->tables[i].traced && r->tables[i].count)
-            say(r, " The %s are a summary, which cannot be cut: they are of the whole recording.", names[i]);
+            say(r, " The %s are a summary, which cannot be cut: they cover the whole recording.", names[i]);
     return TT_OK;
 }
 

@@ -40,7 +40,7 @@ static tt_status import_json(const char *text, size_t n, struct tt_imported *out
     return st;
 }
 
-/* Binary files of the tools themselves, for which there is an export. */
+/* Refuses the tools' own binary files: they have to be exported first. */
 static tt_status refuse_binary(const char *text, size_t n)
 {
     if (n >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)

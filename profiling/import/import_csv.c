@@ -1,4 +1,4 @@
-/* Tables of nsys stats and rocprofv3. The names of the columns say which table it is, and in which units. */
+/* Tables of nsys stats and rocprofv3. The names of the columns tell which table it is, and its units. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static tt_status number(const struct tt_csv *c, const struct column_of *column, 
     return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is not a number", c->record_line, column->name, text);
 }
 
-/* In the column's own unit. */
+/* A time in the column's own unit; fails below zero. */
 static tt_status duration(const struct tt_csv *c, const struct column_of *column, double *out)
 {
     TT_TRY(number(c, column, out));
@@ -77,8 +77,8 @@ bool tt_import_table_ends(const struct tt_csv *c, int columns)
     return (c->count == 1 && columns > 1) || strncmp(c->fields[0], "==", 2) == 0;
 }
 
-/* The next row of the table; *more is false after the last. A row that ends a table is left for who looks for the next.
- */
+/* Reads the next row of the table; *more is false after the last one. A row that ends the table is left to be read
+ * again, since it may be the header of the next one. */
 static tt_status next_row(struct table *t, bool *more)
 {
     struct tt_csv before = *t->c;
@@ -161,7 +161,7 @@ static tt_status nsys_trace(struct tt_csv *c, struct tt_imported *out, struct tt
     return TT_OK;
 }
 
-/* cuda_api_trace and nvtx_pushpop_trace. A range is written after its domain and a colon. */
+/* cuda_api_trace and nvtx_pushpop_trace. The name of a range has its domain and a colon before it. */
 static tt_status nsys_host_trace(struct tt_csv *c, struct tt_imported *out, enum tt_imported_table table, int *rows)
 {
     struct column_of start = find(c, "Start"), length = find(c, "Duration"), name = find(c, "Name");
@@ -242,7 +242,7 @@ static tt_status roc_copies(struct tt_csv *c, struct tt_imported *out, struct tt
     return st;
 }
 
-/* hip_api_trace and marker_api_trace look alike: the domain tells. */
+/* hip_api_trace and marker_api_trace have the same columns: the domain tells them apart. */
 static tt_status roc_calls(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct column_of start = find(c, "Start_Timestamp"), end = find(c, "End_Timestamp"), name = find(c, "Function"),
@@ -262,7 +262,7 @@ static tt_status roc_calls(struct tt_csv *c, struct tt_imported *out, struct tt_
     return TT_OK;
 }
 
-/* kernel_stats, hip_api_stats, memory_copy_stats and domain_stats: the names tell. */
+/* kernel_stats, hip_api_stats, memory_copy_stats and domain_stats: the names in the rows tell them apart. */
 static tt_status roc_stats(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     static const char *const domains[] = {"KERNEL_DISPATCH", "HIP_API",     "HIP_RUNTIME_API", "HIP_COMPILER_API",
@@ -279,7 +279,7 @@ static tt_status roc_stats(struct tt_csv *c, struct tt_imported *out, struct tt_
         TT_TRY(duration(c, &total, &seconds));
         const char *words = tt_csv_field(c, name.at);
         for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) domain |= strcmp(words, domains[i]) == 0;
-        if (domain) continue; /* a sum of what other files list */
+        if (domain) continue; /* the sum of what other files list */
         bool call = (!strncmp(words, "hip", 3) && isupper((unsigned char)words[3])) || !strncmp(words, "hsa_", 4) ||
                     !strncmp(words, "__hip", 5);
         bool copy = strncmp(words, "MEMORY_COPY_", 12) == 0;
@@ -326,8 +326,8 @@ static int table_of(const struct tt_csv *c)
     return -1;
 }
 
-/* Whether the line at hand is the header of a known table. It is parsed in a copy, because a line that is not part
- * of a table may hold an unclosed quote. */
+/* Whether the current line is the header of a known table. It is parsed in a copy, because a line that is not part of a
+ * table may hold an unclosed quote. */
 static tt_status look(const struct tt_csv *c, struct tt_csv *header, char **line, int *which)
 {
     const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));

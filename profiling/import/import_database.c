@@ -1,5 +1,5 @@
 /* Databases of profilers: rocpd, which rocprofv3 and rocprof-sys write, and what nsys export --type sqlite makes of a
- * report. Times in nanoseconds. Tables are read, never the views of the file. */
+ * report. Times are in nanoseconds. Only tables are read, never the views in the file. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct database {
     int counts[TT_IN_TABLES];
 };
 
-/* The row at hand: columns 0 and 1 are its start and end, 2 its name. */
+/* The current row: columns 0 and 1 are its start and end, 2 is its name. */
 struct event {
     struct tt_sqlite_rows *rows;
     int number; /* of the row, from 1 */
@@ -106,15 +106,15 @@ static tt_status take_roc_copy(struct database *d, const struct event *row)
 static tt_status take_roc_range(struct database *d, const struct event *e, const char *name, const char *extra)
 {
     struct tt_json *root = NULL;
-    tt_status_free(extra ? tt_json_parse(extra, strlen(extra), &root) : TT_OK); /* then it has its own name */
+    tt_status_free(extra ? tt_json_parse(extra, strlen(extra), &root) : TT_OK); /* on failure: its own name */
     const char *message = tt_json_string(root, "message", "");
     tt_status st = add(d, TT_IN_RANGES, message[0] ? message : name, e, NAN);
     tt_json_free(root);
     return st;
 }
 
-/* Calls of HIP, ranges, and what else there is, which is left out. The category tells: "HIP_RUNTIME_API_EXT" of
- * rocprofv3 is "rocm_hip_api" of rocprof-sys, whose ranges have what they say for a name. */
+/* Takes HIP calls and ranges, and leaves other regions out. The category tells which it is: HIP calls are in
+ * "HIP_RUNTIME_API_EXT" of rocprofv3 and in "rocm_hip_api" of rocprof-sys. In the latter a range's name is its text. */
 static tt_status take_roc_region(struct database *d, const struct event *row)
 {
     struct event e = *row;
@@ -127,7 +127,7 @@ static tt_status take_roc_region(struct database *d, const struct event *row)
     return call ? add(d, TT_IN_CALLS, name, &e, NAN) : TT_OK;
 }
 
-/* The text with the suffix, as an SQL name, in place of each @: rocpd_string@. */
+/* Adds `select` with the suffix, escaped for a quoted SQL name, in place of each @: "rocpd_string@". */
 static void put_names(struct tt_text *out, const char *select, const char *suffix)
 {
     for (; *select; select++) {
@@ -248,7 +248,7 @@ static tt_status take_memset(struct database *d, const struct event *row)
     return add(d, TT_IN_COPIES, "[CUDA memset]", &e, counted ? (double)bytes : NAN);
 }
 
-/* cudaLaunchKernel_v7000: the version of the interface is no part of the name. */
+/* cudaLaunchKernel_v7000: the version of the interface is left out of the name. */
 static tt_status take_cuda_call(struct database *d, const struct event *row)
 {
     struct event e = *row;
@@ -262,7 +262,7 @@ static tt_status take_cuda_call(struct database *d, const struct event *row)
     return add(d, TT_IN_CALLS, plain, &e, NAN);
 }
 
-/* Ranges that were pushed and popped, or started and ended; marks, and ranges that never ended, are none. */
+/* Takes ranges that were pushed and popped, or started and ended; not marks, and not ranges that never ended. */
 static tt_status take_nvtx(struct database *d, const struct event *row)
 {
     enum { PUSH_POP = 59, START_END = 60 };

@@ -47,7 +47,7 @@ static tt_status keep_call(struct calls *c, struct call call)
     return TT_OK;
 }
 
-/* The measured steps. A step may be on several tracks: the one with most of them counts. */
+/* The number of measured steps. A step may be on several tracks: the track with most steps counts. */
 static int count_steps(const struct chrome *t)
 {
     enum { TRACKS = 16 };
@@ -73,7 +73,7 @@ static tt_status keep_range(struct chrome *t, struct call range)
     return tt_imported_add(t->out, TT_IN_RANGES, range.name, 1e9 * range.start, 1e9 * (range.end - range.start), NAN);
 }
 
-/* A trace of our own says which group it is: then the same kernel in two groups is two rows. */
+/* A trace of tt names the group of an event; then the same kernel in two groups gives two rows. */
 static tt_status device_event(struct chrome *t, const struct tt_json *e, const char *name, double start, double length)
 {
     const char *group = tt_json_string(tt_json_get(e, "args"), "group", "");
@@ -107,7 +107,7 @@ static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
     return tt_imported_add(t->out, TT_IN_CALLS, name, 1e3 * ts, 1e9 * seconds, NAN);
 }
 
-/* By thread, then time; an enclosing range comes first. */
+/* By thread, then start; an enclosing call comes first. */
 static int by_nesting(const void *x, const void *y)
 {
     const struct call *a = x, *b = y;
@@ -116,7 +116,8 @@ static int by_nesting(const void *x, const void *y)
     return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* Without a device the operators of the CPU count as kernels, each with its own time without that of others in it. */
+/* Without a device the operators of the CPU count as kernels, each with its self time: without the operators that it
+ * calls. */
 static tt_status self_times(struct chrome *t)
 {
     struct call *ops = t->operators.list;
@@ -176,7 +177,7 @@ struct symbol {
     const char *name;
 };
 
-/* The kernels of a process by id, the words of its ranges likewise, and the operations of each kind of record by
+/* The kernels of a process by id, the texts of its ranges by id, and the names of operations by kind of record and by
  * number. */
 struct roc_names {
     struct symbol *kernels, *marks;
@@ -258,7 +259,7 @@ static const char *symbol_of(const struct symbol *list, int count, int64_t id)
     return found ? found->name : NULL;
 }
 
-/* "hipMemcpyAsync", "MEMORY_COPY_HOST_TO_DEVICE": a record says which kind and which operation of it. */
+/* "hipMemcpyAsync", "MEMORY_COPY_HOST_TO_DEVICE": a record has the numbers of a kind and of an operation. */
 static const char *operation_name(const struct roc_names *n, const struct tt_json *record, const char *otherwise)
 {
     int64_t kind, operation;

@@ -5,7 +5,7 @@
 
 #include "profiling/import/import.h"
 
-/* What is taken of a kernel. */
+/* The figures that are taken of one launch of a kernel. */
 struct launch {
     double seconds, bytes, flops;
     double byte_rate; /* of DRAM, when only the rate is given */
@@ -14,7 +14,7 @@ struct launch {
 
 static const struct launch nothing = {NAN, NAN, NAN, NAN, NAN, NAN};
 
-/* "usecond", "us", "Mbyte", "Gbyte/second": what one of it is in seconds, bytes or bytes a second. */
+/* "usecond", "us", "Mbyte", "Gbyte/second": the size of the unit in seconds, bytes or bytes per second. */
 static double unit_factor(const char *unit)
 {
     static const struct {
@@ -39,7 +39,7 @@ static bool ends(const char *s, const char *with)
     return n >= m && strcmp(s + n - m, with) == 0;
 }
 
-/* Instructions that are one operation a thread, and those that are two. */
+/* The FLOPs that one count of a metric stands for: 1, or 2 for instructions that multiply and add; 0: none. */
 static double flops_of(const char *metric)
 {
     static const char *const one[] = {"fadd", "fmul", "hadd", "hmul", "dadd", "dmul"}, *const two[] = {"ffma", "hfma",
@@ -206,7 +206,7 @@ static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_imp
         double number;
         TT_TRY(tt_csv_next(c, &more));
         if (!more || tt_import_table_ends(c, columns)) return finish_launch(d, out);
-        if (c->count <= value) /* rules, after the figures, leave columns away */
+        if (c->count <= value) /* the rows of rules, after the figures, have fewer columns */
             return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?",
                            c->record_line, c->count, columns);
         if (!d->kernel || strcmp(tt_csv_field(c, id), d->id) != 0) {

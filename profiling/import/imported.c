@@ -1,4 +1,4 @@
-/* Tallies by name, and joining what several files have. */
+/* Tallies by name, and joining the contents of several files. */
 #include "profiling/import/imported.h"
 
 #include <math.h>
@@ -145,7 +145,7 @@ static tt_status add_tallies(struct tt_tallies *to, const struct tt_tallies *fro
     return TT_OK;
 }
 
-/* What ncu counted of a kernel, scaled to the calls that the other tool saw. */
+/* Takes over what ncu counted of a kernel, scaled to the calls that the other tool saw. */
 static void take_counters(struct tt_tallies *kernels, const struct tt_tallies *counted)
 {
     for (int i = 0; i < kernels->count; i++) {
@@ -169,14 +169,15 @@ static void swap(struct tt_imported *a, struct tt_imported *b)
     *b = keep;
 }
 
-/* One source only, a trace before a summary. map[i] is -1 where a row was left out. */
+/* If one is a trace and the other a summary, only the trace is kept. map[i]: where row i went, -1 if it was left
+ * out. */
 static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int *map, const char *what, char *note,
                             size_t size)
 {
     for (int i = 0; i < from->count; i++) map[i] = -1;
     if (!from->count) return TT_OK;
     if (to->count && to->traced != from->traced) {
-        snprintf(note, size, "%s are there as a trace and as a summary: counted once, from the trace", what);
+        snprintf(note, size, "%s are in the files as a trace and as a summary: counted once, from the trace", what);
         if (to->traced) return TT_OK;
         struct tt_tallies keep = *to;
         *to = (struct tt_tallies){0};
@@ -185,7 +186,7 @@ static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int 
     return add_tallies(to, from, map);
 }
 
-/* The spans of `from`, whose rows went where maps[table] says; those of a table that was left out stay out. */
+/* Adds the spans of `from`, whose rows went where maps[table] says; spans of rows that were left out stay out. */
 static tt_status join_spans(struct tt_imported *r, const struct tt_imported *from, int *const maps[TT_IN_TABLES])
 {
     if (!r->span_count) r->origin = from->origin;

@@ -48,7 +48,7 @@ static void clear_figures(struct tt_profile *p)
     p->memory = (struct tt_profile_memory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", "", -1};
 }
 
-/* ---- the span of what was imported, and how much of it the device was busy ---- */
+/* ---- the time from first to last, and how much of it the device was busy ---- */
 
 static int by_start(const void *x, const void *y)
 {
@@ -56,7 +56,7 @@ static int by_start(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* What the host did is in the tables; from here on the spans are those of the device. */
+/* Keeps only the spans of the device; what the host did is in the tables already. */
 static void keep_device(struct tt_imported *r)
 {
     size_t n = 0;
@@ -123,7 +123,7 @@ static int longest_first(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
-/* A sum in which one unknown part makes the whole unknown. */
+/* Adds to sums in which one unknown part (NaN) makes the whole unknown. */
 static void add_to_group(struct tt_profile_row *group, const struct tt_profile_row *op)
 {
     group->count += op->count;

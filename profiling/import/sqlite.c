@@ -76,7 +76,7 @@ bool tt_sqlite_here(void)
 bool tt_is_sqlite(const char *path)
 {
     char head[16];
-    FILE *f = tt_is_file(path) ? fopen(path, "rb") : NULL; /* of a pipe, what is looked at is gone */
+    FILE *f = tt_is_file(path) ? fopen(path, "rb") : NULL; /* looking into a pipe would consume it */
     bool yes = f && fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0;
     if (f) fclose(f);
     return yes;
@@ -104,7 +104,7 @@ static void put_uri(struct tt_text *out, const char *path)
     tt_text_puts(out, "?mode=ro&immutable=1");
 }
 
-/* A journal beside the file holds what the writer had not put into it yet. */
+/* A journal beside the file holds what the writer had not moved into it yet. */
 static tt_status refuse_unfinished(const char *path)
 {
     static const char *const ends[] = {"-wal", "-journal"};
@@ -113,7 +113,8 @@ static tt_status refuse_unfinished(const char *path)
     for (int i = 0; i < 2; i++) {
         snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
         if (stat(beside, &s) == 0 && s.st_size > 0)
-            return tt_fail(TT_FAILED, "the database was not closed by who wrote it: there is still %s", beside);
+            return tt_fail(TT_FAILED, "the program that wrote this database has not closed it: %s is still there; is "
+                                      "the program still running?", beside);
     }
     return TT_OK;
 }
@@ -146,7 +147,7 @@ tt_status tt_sqlite_open(const char *path, const char *instead, struct tt_sqlite
     tt_text_free(&uri);
     if (code != SQL_OK) st = failed(db, code);
     if (!st) st = run(db, "PRAGMA trusted_schema = OFF");
-    if (!st) st = run(db, "SELECT count(*) FROM sqlite_master"); /* that it can be read at all */
+    if (!st) st = run(db, "SELECT count(*) FROM sqlite_master"); /* whether it can be read at all */
     if (st)
         tt_sqlite_close(db);
     else
@@ -207,7 +208,7 @@ const char *tt_sqlite_text(struct tt_sqlite_rows *rows, int column)
 
 /* ---- what there is ---- */
 
-/* Whether the query gives a row; one that cannot be run gives none. */
+/* Whether a row of the query has the text `wanted`; a query that cannot be run has no rows. */
 static bool any(struct tt_sqlite *db, const char *select, const char *text, const char *wanted)
 {
     struct tt_sqlite_rows *rows = NULL;

@@ -16,7 +16,7 @@ void tt_tool_command_free(struct tt_tool_command *c)
     *c = (struct tt_tool_command){0};
 }
 
-/* The word with {out} replaced. */
+/* Adds a word, with {out} in it replaced. */
 static void add_word(struct tt_tool_command *c, const char *word, const char *out)
 {
     struct tt_text t = {0};
@@ -53,7 +53,7 @@ static void quote(struct tt_text *out, const char *word)
     tt_text_puts(out, "'");
 }
 
-/* Asks the tool for its help; one that cannot be asked, because it is not here, is taken for a new one. */
+/* Whether the help of the tool names its option. A tool that is not installed here is taken to be a new one. */
 static bool knows_option(const struct tt_tool *tool, const char *program)
 {
     struct tt_text line = {0};
@@ -95,7 +95,7 @@ tt_status tt_tool_export(const struct tt_tool *tool, const struct tt_tool_run *r
     return c->failed ? tt_no_memory("the command") : TT_OK;
 }
 
-/* The newest file of the folder that fits the pattern, as a word with {out}; false when there is none. */
+/* The newest file of the folder that matches the pattern, as a word with {out}; false when there is none. */
 static bool newest(const char *out, const char *pattern, char *word, size_t size)
 {
     DIR *folder = opendir(out);
@@ -115,7 +115,7 @@ static bool newest(const char *out, const char *pattern, char *word, size_t size
     return found;
 }
 
-/* Where nothing was recorded yet, the database is called what it will be called, where that is known. */
+/* Before anything is recorded, adds the name that the database will have, unless only a pattern of it is known. */
 static void add_database(struct tt_tool_command *c, const struct tt_tool *tool, const struct tt_tool_run *r,
                          bool recorded)
 {

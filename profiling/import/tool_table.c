@@ -37,8 +37,7 @@ static const struct tt_tool tools[] = {
      .output = "{out}/ncu.csv",
      .reads = {"{out}/ncu.csv", NULL},
      .get = "Nsight Compute comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-compute; reading "
-            "counters may need "
-            "the administrator's leave (ERR_NVGPUCTRPERM)"},
+            "counters may need the administrator's permission (ERR_NVGPUCTRPERM)"},
     {.name = "rocprofv3",
      .program = "rocprofv3",
      /* In its default format: rocpd since ROCm 7, csv before, which knows no other name for it. */
@@ -47,18 +46,18 @@ static const struct tt_tool tools[] = {
      .database = "rocprofv3_results.db",
      .reads = {"{out}/rocprofv3_kernel_trace.csv", "{out}/rocprofv3_memory_copy_trace.csv",
                "{out}/rocprofv3_hip_api_trace.csv", "{out}/rocprofv3_marker_api_trace.csv", NULL},
-     .instead = "its database is read where SQLite is installed (libsqlite3.so.0), or after rocpd convert -i "
-                "rocprofv3_results.db --output-format csv",
+     .instead = "tt report reads its database if SQLite (libsqlite3.so.0) is installed; else convert it first: "
+                "rocpd convert -i rocprofv3_results.db --output-format csv",
      .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on "
             "amdrocm-profiler-base); on a cluster try: module load rocm"},
     {.name = "rocprof-sys",
      .program = "rocprof-sys-sample",
      .whole = {"--trace", "--output", "{out}", "--", NULL},
-     /* The option --output-format rocpd, which says the same as the first, came later. */
+     /* The first says the same as the option --output-format rocpd, which came later. */
      .environment = {"ROCPROFSYS_USE_ROCPD=true", "ROCPROFSYS_TIME_OUTPUT=false", NULL},
      .database = "rocpd*.db",
      .instead = "its trace (*.proto) opens in ui.perfetto.dev; tt report reads its rocpd database, from ROCm 7.1 on",
-     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems (from 7.14 on "
+     .get = "rocprof-sys (formerly Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems (from 7.14 on "
             "amdrocm-profiler)"},
     {.name = "rocprof-compute",
      .program = "rocprof-compute",
@@ -67,11 +66,11 @@ static const struct tt_tool tools[] = {
      .older = {"profile", "--name", "tt", "--path", "{out}/rocprof-compute", "--", NULL},
      .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL},
      .output = "{out}/rocprof-compute.txt",
-     .instead = "its analysis is in rocprof-compute.txt; tt report does not read its counters, and has times from "
-                "--with rocprofv3",
-     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute (from 7.14 on "
-            "amdrocm-profiler), and needs its Python requirements; before ROCm 7.12 write --name tt --path instead of "
-            "--output-directory"},
+     .instead = "its analysis is in rocprof-compute.txt; tt report does not read its counters; --with rocprofv3 "
+                "gives it times",
+     .get = "rocprof-compute (formerly Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute (from 7.14 "
+            "on amdrocm-profiler), and needs its Python requirements; before ROCm 7.12 write --name tt --path instead "
+            "of --output-directory"},
 };
 
 const struct tt_tool *tt_tool_find(const char *name)

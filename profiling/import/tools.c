@@ -22,7 +22,7 @@ static bool executable(const char *folder, size_t n, const char *name, char *pat
     return tt_is_file(path) && access(path, X_OK) == 0;
 }
 
-/* Where a program lies on PATH or in the vendors' usual folders: false when nowhere. */
+/* Looks for a program on PATH and in the vendors' usual folders; false when it is nowhere. */
 static bool find_program(const char *name, char *path, size_t size)
 {
     static const char *const usual[] = {"/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/rocm/bin",
@@ -72,7 +72,7 @@ static tt_status execute(const struct tt_tool_command *c, const char *const *env
     return tt_fail(TT_FAILED, "%s failed with exit code %d; its output is above", c->words[0], WEXITSTATUS(state));
 }
 
-/* The files are named as they are there, in words for a shell. */
+/* Prints the command to import, as a line for a shell, with the files that are really there. */
 static tt_status say_what_to_import(const struct tt_tool *tool, const struct tt_tool_run *r)
 {
     struct tt_tool_command import = {0};

@@ -106,7 +106,8 @@ static void finish(struct samples *s, struct tt_rate *out)
     out->spread = 1 - tt_quantile(s->sorted, s->n, 0.5) / out->best;
 }
 
-/* `work` is what one call of `once` does; no more than `most` samples. */
+/* Samples a rate: `work`, the FLOPs or bytes of one call of `once`, over its time. Takes no more than `most`
+ * samples. */
 static tt_status sample(struct product *p, tt_status (*once)(struct product *), double work, int most,
                         struct tt_rate *out)
 {
@@ -148,9 +149,9 @@ static void release(struct product *p)
     if (p->to) ops->event_destroy(p->b->self, p->to);
 }
 
-/* The first product chooses its algorithm. The threads that OpenBLAS starts with a program spin before they sleep, for
- * 0.07 and 0.09 s of a core in two runs: a CPU multiplies until then, or two threads of ours would wait for them 5 to
- * 21 % of the time. */
+/* The first product chooses its algorithm. A CPU then multiplies for `seconds`: the threads that OpenBLAS starts with a
+ * program spin before they sleep (for 0.07 and 0.09 s of a core in two runs), and two threads of ours would wait for
+ * them 5 to 21 % of the time. */
 static tt_status warm_up(struct product *p, double seconds)
 {
     double began = tt_seconds();
@@ -197,7 +198,7 @@ static tt_status prepare_copies(struct product *p)
     for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, p->bytes, &p->memory[i]));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
-    /* touches the pages, so that they exist */
+    /* touch the pages, so that they exist */
     for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, p->bytes, NULL));
     return TT_OK;
 }

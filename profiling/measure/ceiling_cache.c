@@ -49,7 +49,7 @@ static void take(struct file *f, const struct tt_json *j)
     if (f->count < MOST && e.c.flops > 0 && e.c.bandwidth > 0) f->entries[f->count++] = e;
 }
 
-/* What cannot be read is measured again. */
+/* A file that cannot be read counts as empty: then everything is measured again. */
 static void load(const char *path, struct file *f)
 {
     char *data;
@@ -125,7 +125,8 @@ bool tt_ceilings_doubtful(const struct tt_ceilings *c)
         &(struct tt_roofs_measured){c->load, c->waited, c->flops_spread, c->bandwidth_spread});
 }
 
-/* A busy machine slows a copy most, a lower clock of a CPU a product. */
+/* Whether the kept roofs may be too low: they are doubtful and the machine is quiet now, or a trial beats them. There
+ * are two trials, since a busy machine slows a copy most and a lower CPU clock a product. */
 static tt_status contradicted(struct tt_backend *b, enum tt_dtype type, const struct tt_ceilings *kept, bool *out)
 {
     const double much = 1.1;
@@ -142,7 +143,7 @@ static tt_status contradicted(struct tt_backend *b, enum tt_dtype type, const st
     return TT_OK;
 }
 
-/* `least`: what was known before; zeros where nothing was. */
+/* Measures both roofs. A higher rate in `least`, what was known before, is kept; zeros: nothing was known. */
 static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct tt_ceilings *least,
                          struct tt_ceilings *out)
 {
@@ -200,11 +201,12 @@ double tt_roof_of_plan(const struct tt_ceilings *c, const struct tt_plan *plan)
     return seconds > 0 ? flops / seconds : c->flops;
 }
 
-/* Beside what other processes have kept meanwhile: of the same device theirs where it is higher. */
+/* Adds the entry to the file as it is now, since other processes may have added theirs meanwhile. A higher rate that
+ * they found for the same device is kept, unless `forget`. */
 static void store(struct file *f, struct entry *e, const char *cache, bool forget)
 {
     int lock;
-    tt_status_free(tt_parent_lock(cache, TT_LOCK_WAIT, &lock)); /* without it another's entry may be lost */
+    tt_status_free(tt_parent_lock(cache, TT_LOCK_WAIT, &lock)); /* without the lock another's entry may be lost */
     f->count = 0;
     load(cache, f);
     for (int i = 0; i < f->count && !forget; i++) {

@@ -6,7 +6,7 @@
 
 enum { MOST_GPUS = 65536, NODE_GPUS = 8 };
 
-/* The "8x" of "8xh200", whose end *text becomes; 0: there is none, or it is too large. */
+/* Reads the "8x" of "8xh200" and moves *text past it. 0: there is no count, or it is too large. */
 static int count_before(const char **text)
 {
     size_t digits = strspn(*text, "0123456789");
@@ -22,7 +22,7 @@ static tt_status bad(const char *text)
                              "at most %d GPUs", text, MOST_GPUS);
 }
 
-/* A chip's own name may begin like a number of them (7900xtx), so that is tried first. */
+/* The name of a chip may itself begin with a number (7900xtx), so the whole text is tried as a name first. */
 static tt_status split(const char *text, struct tt_cluster *out)
 {
     int counts[2] = {0}, n = 0;
@@ -41,7 +41,7 @@ static tt_status split(const char *text, struct tt_cluster *out)
 static tt_status take_ranks(const char *text, int64_t ranks, struct tt_cluster *c)
 {
     if (c->gpus && ranks > 1 && tt_cluster_ranks(c) != ranks)
-        return tt_fail(TT_USAGE, "--predict %s are %d GPUs, but --ranks says %lld; leave --ranks out", text,
+        return tt_fail(TT_USAGE, "--predict %s means %d GPUs, but --ranks says %lld; leave --ranks out", text,
                        tt_cluster_ranks(c), (long long)ranks);
     if (!c->gpus && ranks > NODE_GPUS)
         return tt_fail(TT_USAGE, "--predict %s --ranks %lld: more than %d GPUs; say how many nodes they are in, for "
@@ -68,7 +68,7 @@ tt_status tt_cluster_read(const char *text, int64_t ranks, struct tt_cluster *ou
     TT_TRY(take_ranks(text, ranks, out));
     if (out->gpus > 1 && !out->chip->link.name)
         return tt_fail(TT_USAGE, "--predict %s: how fast the link between several %s is depends on the machine, so "
-                                 "that only one can be predicted", text, out->chip->name);
+                                 "only one GPU can be predicted", text, out->chip->name);
     name(out);
     return TT_OK;
 }

@@ -8,7 +8,7 @@
 #include "backend/chips.h"
 #include "core/base/status.h"
 
-/* Assumed between nodes, since the chip does not tell: one network card for each GPU, so much in each direction. */
+/* Assumed between nodes, since a chip's data does not say: one network card for each GPU, with this rate each way. */
 #define TT_NETWORK "InfiniBand, 400 Gb/s for each GPU"
 static const double tt_network_bandwidth = 400e9 / 8;
 
@@ -18,14 +18,15 @@ struct tt_cluster {
     char name[40];   /* "h200", "8xh200", "4x8xh100" */
 };
 
-/* `text` as on the command line: a chip of which there are `ranks` in one node, or one that says how many itself.
- * Refuses what contradicts `ranks` (1: nothing is said), and several of a chip whose link is not known. */
+/* Reads `text`, the value of --predict: a chip, and then there are `ranks` of them in one node, or a chip with counts
+ * (4x8xh200). Refuses counts that contradict `ranks` (1: not given), and several GPUs of a chip whose link rate is not
+ * known. */
 tt_status tt_cluster_read(const char *text, int64_t ranks, struct tt_cluster *out);
 
 static inline int tt_cluster_ranks(const struct tt_cluster *c) { return c->nodes * c->gpus; }
 
-/* Bytes/s that each GPU passes on when all do; 0 for one alone. Between nodes there are as many rings as a node has
- * GPUs, and each ring leaves the node through a card of its own. */
+/* Bytes/s that each GPU passes on around a ring when all do; 0 for a single GPU. Between nodes there are as many rings
+ * as a node has GPUs, and each ring leaves the node through a card of its own. */
 double tt_cluster_rate(const struct tt_cluster *c);
 
 #endif

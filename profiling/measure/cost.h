@@ -10,7 +10,7 @@ struct tt_cost {
 };
 
 struct tt_plan_cost {
-    struct tt_cost total, gemm; /* gemm: its share of the total */
+    struct tt_cost total, gemm; /* gemm: the matrix products of the total */
     struct tt_cost phase[TT_PHASES];
     struct tt_cost group[TT_GROUP_COUNT];
     int collectives;

@@ -8,7 +8,8 @@
 
 /* ---- the mathematics ---- */
 
-/* 2 per multiply-add: every matrix of the blocks and the head once per token, and two products of S x S per head. */
+/* 2 FLOPs per multiply-add: each matrix of the blocks and the head once per token, and two products of S x S per
+ * head. */
 struct tt_model_work tt_model_work(const struct tt_model *m)
 {
     const struct tt_config *c = &m->config;
@@ -94,7 +95,7 @@ static void add_roof(struct tt_profile *out, const char *name, const char *kind,
     roof->rate = rate;
 }
 
-/* Roof: FLOP/s that the roofs allow this work. */
+/* `roof`: FLOP/s that the roofs allow for this work. */
 static void add_point(struct tt_profile *out, const char *name, const char *kind, double flops, double bytes,
                       double seconds, double roof)
 {

@@ -1,4 +1,4 @@
-/* The memory ledger: what the plan and the engine say, beside what the device says. */
+/* The memory ledger: what the plan and the engine predict, beside what the device reports. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static double aligned(size_t n) { return (double)((n + TT_ALIGN - 1) / TT_ALIGN * TT_ALIGN); }
 
-/* The buffers of later micro-batches reuse the places of the first. */
+/* Whether a buffer takes memory of its own: it is used, and not one of a later micro-batch, which reuse the first's. */
 static bool counts(const struct tt_buffer *b) { return b->twin < 0 && b->first >= 0; }
 
 /* ---- what lives when ---- */
@@ -97,8 +97,8 @@ static double logits_at_peak(const struct tt_profile *out)
     return sum;
 }
 
-/* Externals and activations are one allocation each, of just these sizes; the rest is what the device has beside them.
- */
+/* Externals and activations are one allocation each, of exactly these sizes. What the device took beyond them is the
+ * workspace. */
 static void make_kinds(const struct tt_passes *r, struct tt_profile *out)
 {
     const struct tt_engine *e = &r->session.engine;
@@ -177,7 +177,7 @@ static tt_status plan_axis(const struct tt_passes *r, const char *axis, int64_t 
     return TT_OK;
 }
 
-/* A quarter, half, as is, twice, four times. */
+/* Plans the step at a quarter, half, once, twice and four times the batch size, and so for the sequence length. */
 tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out)
 {
     out->sweeps = calloc(2 * POINTS, sizeof *out->sweeps);

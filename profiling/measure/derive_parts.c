@@ -22,7 +22,7 @@ static double phase_median(struct tt_passes *r, int phase, bool host)
     return tt_quantile(times->scratch, times->steps, 0.5);
 }
 
-/* Of each step by itself: a disturbance that hits one pass of one step then counts in that step alone. */
+/* The difference is taken step by step, before the median: a disturbance of one step then counts in that step alone. */
 double tt_outside_phases(struct tt_passes *r)
 {
     struct tt_times *t = &r->t;
@@ -47,7 +47,7 @@ static void make_phases(struct parts *t)
     struct tt_profile_phase *p = add_phase(t->out, "data");
     p->wall = p->host = data;
     p->device = t->r->t.copy_median;
-    /* what a host copies beyond the time of its loading, it copies between steps */
+    /* on a CPU, copies that take longer than loading the data run between steps */
     double beyond = t->r->before.shares_memory ? fmax(0, p->device - data) : 0;
     p->device -= beyond;
     p->bytes = t->r->t.copy_bytes;
@@ -130,7 +130,7 @@ static void make_component(struct parts *t, int which)
     }
     c->kernels = (int64_t)round(kernels);
     if (components[which].is == is_forward) c->backward = NAN;
-    double whole = 0; /* the recorded sum with its gaps, of which the groups' shares are too */
+    double whole = 0; /* the sum of all groups, gaps too: their shares are of it as well */
     for (int i = 0; i < t->out->groups_count; i++) whole += t->out->groups[i].seconds;
     if (components[which].is == is_any) c->seconds = whole;
     c->share = c->seconds / whole;

@@ -32,7 +32,8 @@ static struct tt_profile_collective *row_of(struct tt_profile *out, const struct
     return row;
 }
 
-/* Its time on this rank, waiting included. So far `fastest` is the median of this rank. */
+/* Adds one operation to its row: its time on this rank, waiting included. `fastest` is of this rank until find_fastest
+ * compares all. */
 static void add_collective(struct tt_passes *r, struct tt_profile *out, int i)
 {
     const struct tt_op *op = &r->session.step->ops[i];
@@ -65,7 +66,7 @@ static tt_status make_collectives(struct tt_passes *r, struct tt_profile *out)
     return TT_OK;
 }
 
-/* The rank that comes last waits for nobody: the shortest time of all ranks is nearest to that of the transfer. */
+/* The rank that arrives last waits for nobody, so the shortest time of all ranks is nearest to that of the transfer. */
 static tt_status find_fastest(struct tt_job *job, struct tt_profile *out)
 {
     size_t n = (size_t)out->collectives_count, ranks = (size_t)tt_job_ranks(job);
@@ -113,8 +114,8 @@ static void name_clocks(struct tt_profile *out)
     double within = 0;
     for (int i = 0; i < out->ranks_count; i++) within = fmax(within, out->ranks[i].clock_within);
     if (within > 0)
-        snprintf(out->job.clocks, sizeof out->job.clocks, "the hosts' clocks differ by what messages to rank 0 and "
-                 "back allow, give or take %.0f us at most; a device's by the start of an event more", 1e6 * within);
+        snprintf(out->job.clocks, sizeof out->job.clocks, "the hosts' clocks are aligned by messages to rank 0 and "
+                 "back, within %.0f us; a device's differs from its host's by the start of an event", 1e6 * within);
     else
         snprintf(out->job.clocks, sizeof out->job.clocks, "all ranks are on one machine and share its clock; a "
                  "device's differs from it by the start of an event");
@@ -145,10 +146,10 @@ static tt_status make_ranks(struct tt_passes *r, struct tt_job *job, struct tt_p
 
 struct sent {
     int64_t events;
-    double zero; /* this rank's clock where its events count from */
+    double zero; /* this rank's clock when its trace began: its events' times count from there */
 };
 
-/* Rank 0's own are in the profile already. */
+/* Puts the events of the other ranks on rank 0's clock and into the profile, which has rank 0's own already. */
 static void take_events(struct tt_profile *out, const struct sent *sent, struct tt_profile_event *all)
 {
     int n = 0;

@@ -1,6 +1,8 @@
-/* The step, its operators and groups. The time of an operation is its median over the steps. What disturbs a machine
- * hits now this operation and now that, so that a step takes longer than all its medians together: they are scaled, all
- * alike, to add up to the median of the steps' sums. Every table is made of these, so that all add up to the same. */
+/* The step, its operators and groups.
+ *
+ * The time of an operation is its median over the recorded steps. A disturbance hits a different operation each time,
+ * so a step takes longer than all its medians together. All medians are therefore scaled by one factor, to add up to
+ * the median of the steps' sums. Every table is made of these times, so all tables add up to the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +17,11 @@ struct times {
     const struct tt_plan *plan;
     const struct tt_ceilings *ceilings;
     struct tt_profile *out;
-    double *values; /* as many as ops x steps, for medians */
-    int *row;       /* which operator each operation belongs to */
+    double *values; /* room for ops x steps of them, to take medians */
+    int *row;       /* the operator that each operation belongs to */
 };
 
-/* A device waits for no processor; one that was interrupted waited for other programs. */
+/* A GPU does not wait for processors; one that was interrupted waited for other programs. */
 static struct tt_roofs roofs_of(const struct tt_ceilings *c, double rate, bool busy, double waited, double slowed)
 {
     return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c), busy && waited > 0 ? waited : 0, slowed};
@@ -27,7 +29,7 @@ static struct tt_roofs roofs_of(const struct tt_ceilings *c, double rate, bool b
 
 struct tt_roofs tt_roofs_of_row(const struct tt_ceilings *c, double rate, const struct tt_profile *p)
 {
-    /* Steps of a CPU may be so far apart that a slower recording is nothing new; its rows are slower all the same. */
+    /* The steps of a CPU may scatter so much that a slower recording does not stand out; its rows are slower anyway. */
     double slower = tt_host_computes(p) ? 1 + p->launch.recorded_overhead : 1;
     return roofs_of(c, rate, tt_recorded_busy(p), tt_recorded_waited(p), fmax(tt_recorded_slowed(p), slower));
 }
@@ -61,14 +63,14 @@ static const char *bound_of(const struct times *t, const struct tt_roofs *roofs,
     return tt_bound_by(roofs, row->flops, row->bytes, row->seconds);
 }
 
-/* The exposed part of a collective tells no rate; derive_ranks.c has its bandwidth. */
+/* The exposed part of a collective gives no rate; derive_ranks.c computes its bandwidth. */
 static void finish_communication(struct tt_profile_row *row)
 {
     row->intensity = row->flops_per_second = row->bytes_per_second = row->roof_percent = NAN;
     snprintf(row->bound, sizeof row->bound, "link");
 }
 
-/* Compute: the seconds that its operations take at their compute roofs. */
+/* `compute`: the seconds that its operations take at their compute roofs. */
 static void finish_row(const struct times *t, struct tt_profile_row *row, double compute)
 {
     if (!strcmp(row->group, tt_group_name(TT_G_COMMUNICATION))) {
@@ -136,7 +138,8 @@ static int longest_first(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* The launches of a traced step are in the order of its operations. False: some are missing. */
+/* Adds the host's time of each launch to its operator. The launches of a traced step are in the order of its
+ * operations. False: some are missing. */
 static bool sum_launches(struct times *t)
 {
     struct tt_profile *out = t->out;
@@ -154,7 +157,7 @@ static bool sum_launches(struct times *t)
     return at > 0 && at == t->r->traced * t->plan->count;
 }
 
-/* Before they are sorted, since t->row tells which is whose. */
+/* To be called before the operators are sorted, since t->row has their places. */
 static void make_host_times(struct times *t)
 {
     bool known = !t->r->serial && sum_launches(t);
@@ -219,7 +222,7 @@ static void make_groups(struct times *t)
     }
 }
 
-/* Copies and gaps have no roof: they are what is not computing. */
+/* Copies and gaps have no roof, since nothing computes in them. */
 static void add_copies_and_gaps(struct times *t)
 {
     struct tt_profile_row *copies = add_group(t->out, "copies");
@@ -273,12 +276,13 @@ static double deviation(const double *x, int n, double m)
 
 static double quantile(struct tt_passes *r, const double *row, double q)
 {
-    tt_passes_median(r, row); /* leaves them sorted */
+    tt_passes_median(r, row); /* leaves t.scratch sorted */
     return tt_quantile(r->t.scratch, r->t.steps, q);
 }
 
-/* Where the host computes, nothing waits for it: what a step takes beyond a recorded one and the host's work between
- * steps is noise. A device can wait for the host, and in recorded steps it does not. */
+/* The most that gaps can be. Where the host computes, nothing waits for it: what a step takes beyond a recorded one and
+ * the host's work between steps is noise. A GPU can wait for the host, and in recorded steps it does not, so there is
+ * no limit. */
 static double most_of_gaps(struct tt_passes *r, double work)
 {
     if (!r->serial) return INFINITY;
@@ -301,7 +305,7 @@ static void make_step(struct times *t)
     for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
     double work = s->kernel_seconds + (r->serial ? r->t.copy_median : 0);
     s->gap_seconds = fmin(s->seconds - work, most_of_gaps(r, work));
-    double groups = s->kernel_seconds + r->t.copy_median + s->gap_seconds; /* one share for one gap */
+    double groups = s->kernel_seconds + r->t.copy_median + s->gap_seconds; /* as make_shares adds them up */
     s->gap_fraction = s->gap_seconds / (s->gap_seconds > 0 ? groups : s->seconds);
     s->samples_per_second = samples / s->seconds;
     s->tokens_per_second = samples * (double)c->seq_len / s->seconds;
@@ -309,7 +313,7 @@ static void make_step(struct times *t)
     s->peak_memory_bytes = (double)r->after.memory_peak;
 }
 
-/* Operations of one row of the table, and of one size. */
+/* Whether two operations are of one row of the table and of one size. */
 static bool do_the_same(const struct tt_op *a, const struct tt_op *b)
 {
     char shape[64], other[64];
@@ -319,9 +323,9 @@ static bool do_the_same(const struct tt_op *a, const struct tt_op *b)
     return !strcmp(shape, other) && tt_op_bytes(a) == tt_op_bytes(b);
 }
 
-/* What the operations that do the same as this one take together if each takes the median of all their launches. Adds
- * what they took in each step to `took`. 0 where one before it does the same, and of one that is alone of its kind,
- * which is its own median. */
+/* The time of all operations that do the same as `op`, in a step, if each takes the median of all their launches. Adds
+ * what they really took in each step to `took`. Returns 0 and adds nothing where an earlier operation does the same,
+ * since the kind is counted already, or where `op` is alone of its kind: it would be compared with itself. */
 static double usual_kind(const struct times *t, int op, double *took)
 {
     const struct tt_op *ops = t->plan->ops;
@@ -336,9 +340,10 @@ static double usual_kind(const struct times *t, int op, double *took)
     return n > 1 ? n * tt_quantile(t->values, n * steps, 0.5) : 0;
 }
 
-/* The median of each operation over the steps would not do for this: steps begin alike, so that turns of another
- * program may fall into the same operation again and again. Where the longest steps are far from the median it is
- * those. */
+/* run.interrupted: how many times as long as usual the recorded operations took, in the median step. What is usual is
+ * the median of all operations of a kind, not that of one operation over the steps: steps begin alike, so the time
+ * slices of another program may fall into the same operation again and again. Where the longest undisturbed steps took
+ * more than 1.5 times the median, it is that ratio if larger. */
 static double interrupted(const struct times *t)
 {
     double *took = t->r->t.scratch, usual = 0, far = t->out->step.p95 / t->out->step.seconds;

@@ -1,4 +1,4 @@
-/* The loss of every step from the device's ring, and the gradient of every tensor: a fast step is worth nothing when
+/* The loss of every step, from the device's ring, and the gradient of every tensor: a fast step is worth nothing if
  * these are wrong. */
 #include <math.h>
 #include <stdio.h>
@@ -48,7 +48,8 @@ static void undo_clipping(struct tt_profile_gradient *rows, int n, double whole)
     for (int i = 0; i < n; i++) rows[i].norm *= factor;
 }
 
-/* `whole`: the norm of all of them, as the step recorded it. A row for each parameter; the caller frees them. */
+/* Makes a row for each parameter; the caller frees them. `whole`: the norm of all gradients, as the step recorded
+ * it. */
 static tt_status take_gradients(struct tt_passes *r, double whole, struct tt_profile_gradient **out)
 {
     const struct tt_params *params = &r->session.model->params;
@@ -74,7 +75,7 @@ static tt_status take_gradients(struct tt_passes *r, double whole, struct tt_pro
     return st;
 }
 
-/* Of sharded gradients a rank has only its own parts. */
+/* Where gradients are sharded, a rank has only its own parts. */
 static bool has_gradients(const struct tt_passes *r)
 {
     return r->config.ranks == 1 || r->config.shard == TT_SHARD_NONE;

@@ -185,7 +185,7 @@ tt_status tt_grads_fit(const struct tt_grads *here, const struct tt_grads *other
         put_shape(b, &there);
         put_shape(a, &mine);
         tt_status st =
-            tt_fail(TT_USAGE, "it is of other shapes: %s is %s there and %s here; give both the same options", a->name,
+            tt_fail(TT_USAGE, "its shapes differ: %s is %s there and %s here; give both the same options", a->name,
                     there.s ? there.s : "?", mine.s ? mine.s : "?");
         tt_text_free(&there);
         tt_text_free(&mine);

@@ -1,4 +1,4 @@
-/* The gradients of one step, tensor by tensor: what has none, and how two sets of them differ. */
+/* The gradients of one step, tensor by tensor: which tensors have none, and how two sets of gradients differ. */
 #ifndef TT_GRADS_H
 #define TT_GRADS_H
 
@@ -27,7 +27,7 @@ struct tt_grad_sums {
 };
 struct tt_grad_sums tt_grad_sums(const float *g, int64_t n);
 
-/* From a session after its first step that was applied. */
+/* Reads them from the device. To be called after a session's first step that was applied; `step` has its metrics. */
 tt_status tt_grads_take(struct tt_session *s, const struct tt_metrics *step, struct tt_grads *out);
 
 /* To a safetensors file, and back. */
@@ -37,20 +37,22 @@ void tt_grads_free(struct tt_grads *g);
 
 const struct tt_grad *tt_grads_find(const struct tt_grads *g, const char *name); /* NULL when absent */
 
-/* Only zeros, or anything that is not finite. */
+/* Whether the gradient is all zeros, or has a value that is not finite. */
 bool tt_grad_missing(const struct tt_grad *g);
 
-/* With one position the attention weight is always 1, so the gradient of queries and keys is zero, or rounding. */
+/* Whether this tensor's gradient has to be zero, or rounding noise: with one position the attention weight is always 1,
+ * so queries and keys do not matter. */
 bool tt_grad_vanishes(const char *name, int64_t seq_len);
 
-/* |a - b| / |b|, or over `floor` where b is smaller; infinite when shapes differ. */
+/* |a - b| / |b|, or over `floor` where |b| is smaller; infinite when shapes differ or a value is not finite. */
 double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b, double floor);
 
-/* A norm that is small beside the gradient of the whole model. Where a tensor's gradient cancels out, its rounding
- * error does not, so that smaller differences mean nothing. */
+/* The `floor` for tt_grad_difference: a norm that is small beside the gradient of the whole model. Where a tensor's
+ * gradient cancels out its rounding error does not, so differences below that mean nothing. */
 double tt_grads_floor(const struct tt_grads *g);
 
-/* Fails with the first tensor that only one has, or that has another shape there. */
+/* Checks that two sets can be compared. Fails with the first tensor that `other` does not have or has in another shape,
+ * or when it has more tensors. */
 tt_status tt_grads_fit(const struct tt_grads *here, const struct tt_grads *other);
 
 #endif

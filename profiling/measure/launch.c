@@ -5,9 +5,10 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 
-/* MOST: fewer than a device queues before the host has to wait. SHORT: a row that fits a turn on a shared device. */
+/* Launches in a row. MOST: fewer than a device queues before the host has to wait. SHORT: few enough to fit into one
+ * time slice of a shared device. */
 enum { MOST = 400, ROUNDS = 9, SHORT = 25, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, SHORTEST = 1 << 18 };
-static const double LASTING = 30e-6; /* seconds of a kernel behind which the next one is ready, as in most of a step */
+static const double LASTING = 30e-6; /* seconds of a kernel, by whose end the next one is ready, as in most of a step */
 
 /* ---- running ahead ---- */
 
@@ -64,7 +65,8 @@ struct bench {
 static tt_status launch(struct bench *m) { return m->b->ops->launch(m->b->self, TT_K_zero, &m->args, NULL); }
 static tt_status sync(struct bench *m) { return m->b->ops->stream_sync(m->b->self, NULL); }
 
-/* All of them enqueued: what the host needs for one, and with events between them or not what the device needs. */
+/* Enqueues a row of kernels, with an event after each or only after the last. Gives the seconds per kernel that the
+ * host and the device need. */
 static tt_status row_of_launches(struct bench *m, bool events, double *host, double *device)
 {
     const struct tt_backend_ops *ops = m->b->ops;
@@ -88,11 +90,11 @@ static tt_status measure_launches(struct bench *m, struct tt_profile_launch *out
     TT_TRY(row_of_launches(m, true, &m->host, &device[0]));
     for (int i = 0; i < ROUNDS; i++) TT_TRY(row_of_launches(m, false, &host[i], &device[i]));
     out->launch_seconds = tt_quantile(host, ROUNDS, 0.5);
-    out->empty_kernel_seconds = tt_quantile(device, ROUNDS, 0); /* others make it longer, never shorter */
+    out->empty_kernel_seconds = tt_quantile(device, ROUNDS, 0); /* other programs make it longer, never shorter */
     return TT_OK;
 }
 
-/* Makes each kernel write enough to last that long. */
+/* Makes each kernel write enough to take LASTING. */
 static tt_status last(struct bench *m)
 {
     int64_t most = (int64_t)(m->hold->bytes / sizeof(float));
@@ -102,8 +104,8 @@ static tt_status last(struct bench *m)
     return TT_OK;
 }
 
-/* Behind kernels that last, as those of a step do: by their end the device has the next one ready, which in a row of
- * empty ones it has not. */
+/* What an event costs after a kernel that takes a while, as those of a step do. By its end the device has the next one
+ * ready; in a row of empty kernels it does not. */
 static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
 {
     enum { ROWS = ROUNDS * MOST / SHORT };
@@ -117,7 +119,7 @@ static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
     }
     m->args.n = 1;
     m->launches = launches;
-    /* of the quietest rows: noise in it would be subtracted from every operation */
+    /* from the quietest rows, since its noise would be subtracted from every operation */
     out->event_seconds = fmax(0, tt_quantile(with_events, rows, 0) - tt_quantile(plain, rows, 0));
     return TT_OK;
 }

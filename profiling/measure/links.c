@@ -41,7 +41,7 @@ static void close_bench(struct bench *m)
     if (m->buffer) b->ops->free(b->self, m->buffer);
 }
 
-/* All in place: this rank's part is a part of the same buffer. */
+/* A collective in place: this rank's part lies in the same buffer. */
 static struct tt_collective in_place(const struct bench *m, enum tt_collective_kind kind, int64_t count)
 {
     char *all = m->buffer, *part = all + (size_t)(count / m->ranks) * sizeof(float) * (size_t)m->rank;
@@ -61,7 +61,7 @@ static tt_status run_batch(struct bench *m, const struct tt_collective *c, doubl
     return TT_OK;
 }
 
-/* The first sets connections up, and lets the ranks begin together. */
+/* The first batch does not count: it sets connections up, and lets the ranks begin together. */
 static tt_status time_collective(struct bench *m, enum tt_collective_kind kind, int64_t count, double *median)
 {
     double seconds[MOST_REPEATS], ignored;
@@ -145,7 +145,7 @@ static tt_status play_round(struct bench *m, int round, double *all, struct tt_l
     return TT_OK;
 }
 
-/* All ranks have the same library, and come to the same answer. */
+/* All ranks have the same library, so all give the same answer. */
 static tt_status measure_pairs(struct bench *m, double *all, struct tt_links *out)
 {
     const struct tt_backend *b = m->b;
@@ -153,7 +153,7 @@ static tt_status measure_pairs(struct bench *m, double *all, struct tt_links *ou
     if (out->ranks > TT_MOST_PAIRED)
         st = tt_fail(TT_UNSUPPORTED, "pairs of more than %d ranks take too long", TT_MOST_PAIRED);
     else if (!b->ops->split)
-        st = tt_fail(TT_UNSUPPORTED, "what carries the collectives cannot divide the ranks");
+        st = tt_fail(TT_UNSUPPORTED, "the communication library of this backend cannot split a communicator");
     for (int round = 0; round < tt_link_rounds(out->ranks) && !st; round++) st = play_round(m, round, all, out);
     if (!st) return b->ops->split(b->self, -1);
     if (st->code != TT_UNSUPPORTED || out->pairs) return st;

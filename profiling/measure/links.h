@@ -1,5 +1,5 @@
-/* How fast the ranks of a job communicate: each collective at a few sizes, with all ranks and in pairs, and what that
- * means for a step. All ranks call these, in the same order. */
+/* How fast the ranks of a job communicate: each collective at a few sizes among all ranks, then pairs of ranks, and how
+ * long the collectives of a step take by that. All ranks call tt_links_measure together. */
 #ifndef TT_LINKS_H
 #define TT_LINKS_H
 
@@ -12,12 +12,12 @@ enum { TT_LINK_SIZES = 5, TT_LINK_ROWS = TT_COLLECTIVES * TT_LINK_SIZES, TT_MOST
 struct tt_link_row {
     enum tt_collective_kind kind;
     int64_t count;
-    double bytes;          /* of all parts */
-    double seconds;        /* of the rank that took longest: its median */
+    double bytes;          /* over all ranks' parts */
+    double seconds;        /* the median of the rank that took longest */
     double algbw, busbw;   /* bytes/s: bytes / seconds; times tt_bus_factor */
 };
 
-/* Ranks `a` and `b` alone, by all_reduce. */
+/* Ranks `a` and `b` alone, measured by all_reduce. */
 struct tt_link_pair {
     int a, b;
     double bytes_per_second; /* each way */
@@ -27,22 +27,25 @@ struct tt_links {
     int ranks;
     struct tt_link_row rows[TT_LINK_ROWS];
     int row_count;
-    struct tt_link_pair slowest, fastest; /* of all pairs, when there are any */
-    int pairs;                            /* that were measured */
-    char no_pairs[200];                   /* why none were; "": they were */
+    struct tt_link_pair slowest, fastest; /* of all pairs, if any were measured */
+    int pairs;                            /* how many were measured */
+    char no_pairs[200];                   /* why no pairs were measured; else "" */
 };
 
-/* From the bytes of all parts and the time. */
+/* Sets algbw and busbw from bytes and seconds. */
 void tt_link_rates(struct tt_link_row *row, int ranks);
 
-/* A round-robin, in which each rank meets every other once: how many rounds, and whom a rank meets; -1: nobody. */
+/* Round-robin pairing, in which each rank meets every other once: the number of rounds, and the partner of a rank in a
+ * round (-1: none). */
 int tt_link_rounds(int ranks);
 int tt_link_partner(int ranks, int round, int rank);
 
-/* `most` bytes at most in each collective; pairs of a round run at the same time. */
+/* Measures collectives of at most `most` bytes, each as the median of `repeats`. The pairs of a round run at the same
+ * time. */
 tt_status tt_links_measure(struct tt_backend *b, struct tt_job *job, double most, int repeats, struct tt_links *out);
 
-/* How long a collective takes by the table: between two sizes in proportion, beyond the largest at its rate. */
+/* How long a collective takes by the table: interpolated between two sizes, beyond the largest at its rate. The second:
+ * all collectives of a plan, one after the other. */
 double tt_links_seconds(const struct tt_links *l, const struct tt_collective *c);
 double tt_links_plan_seconds(const struct tt_links *l, const struct tt_plan *plan);
 

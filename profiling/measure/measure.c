@@ -73,10 +73,11 @@ static void take_trace(struct tt_passes *r, struct tt_profile *out)
     tt_trace_sort(out->events, out->events_count);
 }
 
-static const double tolerance = 1.05; /* of two measurements of the same rate */
+static const double tolerance = 1.05; /* two measurements of the same rate may differ by this */
 
-/* Faster than the roofs allow, for long enough to be no error of the clock. What is small may come from a cache; what
- * is larger than any cache must pass through memory. What kernels do is less sure than what products do. */
+/* Whether an operation is faster than the roofs allow, and long enough for that to be no error of the clock. Its bytes
+ * count if they are more than any cache holds and so must pass through memory. Kernels get a wider tolerance than
+ * products, since what they do is less certain. */
 static bool op_beats(const struct tt_op *op, double seconds, const struct tt_ceilings *c)
 {
     const double shortest = 1e-4, largest_cache = 0x1p30, much = 1.25;
@@ -86,8 +87,8 @@ static bool op_beats(const struct tt_op *op, double seconds, const struct tt_cei
     return tt_op_bytes(op) > largest_cache && tt_op_bytes(op) / seconds > much * c->bandwidth;
 }
 
-/* Nothing multiplies faster than a large product does on an idle device: kept rates that a step, its matrix products
- * together, or an operation alone exceed were measured while the device was busy. */
+/* Whether the roofs are too low. Nothing multiplies faster than a large product does on an idle device: if a step, its
+ * matrix products together, or a single operation does, the roofs were measured while the device was busy. */
 static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 {
     double flops = 0, seconds = 0, most = c->flops * tolerance;
@@ -111,7 +112,7 @@ static void measure_again(struct tt_passes *r, struct tt_ceilings *c)
     tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings,
                                     TT_CEILINGS_RAISE, &now);
     if (!st) *c = now;
-    tt_status_free(st); /* without room for the products beside the model the kept rates stay, and the profile tells */
+    tt_status_free(st); /* no memory left beside the model: the roofs stay, and the report says so */
 }
 
 static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_profile *out)
@@ -131,7 +132,7 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
     return tt_derive_sweeps(r, out);
 }
 
-/* While rank 0 measures them the others wait, and leave the machine to it. */
+/* Rank 0 measures the roofs; meanwhile the others wait and leave the machine to it. */
 static tt_status find_ceilings(const struct tt_profile_options *o, struct tt_ceilings *c)
 {
     tt_status st = TT_OK;
@@ -142,8 +143,8 @@ static tt_status find_ceilings(const struct tt_profile_options *o, struct tt_cei
     return tt_job_share(o->job, c, sizeof *c);
 }
 
-/* Steps of all ranks run in step; a rank that fails between them is waited for by the others' devices, and told of by
- * whoever closes the job. */
+/* All ranks run each step together. If one fails in between, the others' devices wait for it; whoever closes the job
+ * reports it. */
 static tt_status run_ranks(struct tt_passes *r, struct tt_ceilings *c, struct tt_profile *out)
 {
     tt_job_busy(r->o->job);
@@ -215,7 +216,7 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     if (o->say) o->say("measuring what the device can do");
     TT_TRY(find_ceilings(o, &ceilings));
     TT_TRY(make_run(o, &r));
-    /* Every pass is a stretch of one training run, and has its schedule. */
+    /* All passes are parts of one training run, and follow its schedule. */
     r->config.num_steps = 3 * o->steps + o->warmup + 5;
     tt_status st = run_ranks(r, &ceilings, out);
     tt_passes_close(r);

@@ -6,8 +6,8 @@ static double shared(struct tt_op_time a, double from, double to)
     return end > start ? end - start : 0;
 }
 
-/* How long operation `i` ran beside computation, which begins anew after each wait for communication: for its stream,
- * or for a collective on the stream that computes. */
+/* How long operation `i` ran beside computation. Computation counts as continuous except where it waits for
+ * communication: for its stream, or for a collective on the stream that computes. */
 static double hidden(const struct tt_plan *plan, const struct tt_op_time *spans, int i)
 {
     double sum = 0, until = 0;

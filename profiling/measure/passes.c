@@ -47,7 +47,7 @@ tt_status tt_passes_open(struct tt_passes *r)
     TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
     TT_TRY(r->o->open_data(c, &r->data));
     TT_TRY(tt_session_run(&r->session, c, (struct tt_origin){0}, r->data, &r->run));
-    /* What a guest does beside the step is not an operation of the plan, so the recorder does not see it. */
+    /* What a guest of the run does beside the step is not in the plan, so the recorder does not see it. */
     r->run.backend = &r->relay.real;
     TT_TRY(tt_run_start(&r->run, TT_TOKENS_FED));
     r->graph = r->run.graph && real->ops->graph_begin;
@@ -106,8 +106,8 @@ static tt_status free_memory(struct tt_passes *r, double *bytes)
     return TT_OK;
 }
 
-/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool.
- * Without a graph there are as many, or the losses of two profiles would be of different steps. */
+/* The first step runs operation by operation, the second is captured; the device memory that capturing takes is the
+ * graph's pool. Without a graph there are two as well, or the losses of two profiles would be of different steps. */
 static tt_status warm_up(struct tt_passes *r, struct tt_stepper *s, bool record)
 {
     double before, after;
@@ -132,8 +132,8 @@ struct span {
     int from, count;
 };
 
-/* Where steps leave their update to the next, the first may have none to make: then that of the last, which is made by
- * itself, counts as the first one's. */
+/* With a late update each step makes that of the step before, and the first may have none to make. Then the update that
+ * the last step leaves, which is made by itself, counts as the first one's. */
 static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     const struct tt_backend *b = &r->relay.real;
@@ -164,8 +164,9 @@ static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, str
     return TT_OK;
 }
 
-/* Operation by operation, with an event where the phase changes: few enough not to disturb. What follows a step, a
- * validation perhaps, is in the next one's time; a single step has none after it, and ends where it is all done. */
+/* Steps launched operation by operation, with an event where the phase changes: few enough not to disturb. What follows
+ * a step, such as a validation, counts in the next step's time. A single step has no next one, so it ends when
+ * everything is done. */
 static tt_status time_phases(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     struct tt_recorder *rec = &r->recorder;
@@ -222,7 +223,8 @@ static tt_status recorded_step(struct tt_passes *r, struct tt_stepper *s, int at
     return tt_recorder_copies(&r->recorder, &t->copy[at], &t->copy_bytes, &t->copy_count);
 }
 
-/* A first step only tells how long the host needs for one with all its events, since it has to stay ahead. */
+/* A first step only tells how long the host needs to enqueue a step with all its events. The device is held up for that
+ * long before each recorded step, so that the host stays ahead. */
 static tt_status time_operations(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     double host;
@@ -240,7 +242,8 @@ static tt_status time_operations(struct tt_passes *r, struct tt_stepper *s, stru
 
 enum { TRACE_STEPS = 2 };
 
-/* A long step is in the trace once. All profiles run as many steps, so that their losses compare. */
+/* A step of many operations is traced once, others twice. The number of steps that run is the same, so that the losses
+ * of profiles can be compared. */
 static tt_status trace(struct tt_passes *r, struct tt_stepper *s)
 {
     struct tt_recorder *rec = &r->recorder;
@@ -264,7 +267,7 @@ static tt_status trace(struct tt_passes *r, struct tt_stepper *s)
 enum { TURN = 5 };
 
 /* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all
- * of them alike. A device that runs beside the host is fed some steps in a row. */
+ * of them alike. A GPU is given a few steps in a row each time. */
 static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, struct tt_stepper *launched)
 {
     int n = r->t.steps, turn = r->serial ? 1 : TURN;
@@ -283,8 +286,8 @@ static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, st
     return TT_OK;
 }
 
-/* Operation by operation, only what ranks do together runs beside the rest: two kernels at a time would both seem to
- * take longer. */
+/* When launched operation by operation, only communication runs beside the rest, and there is no side stream: two
+ * kernels at a time would both seem to take longer. */
 static tt_status open_side(struct tt_stepper *s)
 {
     tt_stream *side = &s->streams.streams[TT_STREAM_SIDE];

@@ -27,7 +27,7 @@ enum { COMPUTE, COMMUNICATE, CLOCKS };
 
 struct walk {
     double now[CLOCKS], busy[CLOCKS];
-    double *given; /* when each signal of the plan was */
+    double *given; /* when each signal of the plan was given */
 };
 
 static void take(struct walk *w, const struct tt_op *op, double seconds)

@@ -30,7 +30,7 @@ static bool phase_begins(const struct tt_recorder *r)
     return r->at == 0 || r->plan->ops[r->at].phase != r->plan->ops[r->at - 1].phase;
 }
 
-/* Phases are timed on the compute stream, also where one begins with a collective on another. */
+/* Phases are timed on the compute stream, also where one begins with a collective on another stream. */
 static tt_status before_work(struct tt_recorder *r, tt_stream s)
 {
     switch (r->mode) {
@@ -62,7 +62,7 @@ static tt_status after_work(struct tt_recorder *r, tt_stream s)
 
 static bool wants_copies(const struct tt_recorder *r) { return r->mode == TT_RECORD_OPS || r->mode == TT_RECORD_TRACE; }
 
-/* Events for one more copy of this step; those of earlier steps are used again. */
+/* Provides events for one more copy of this step; those of earlier steps are used again. */
 static tt_status want_copy(struct tt_recorder *r)
 {
     const struct tt_backend *b = &r->relay->real;
@@ -75,7 +75,7 @@ static tt_status want_copy(struct tt_recorder *r)
     return b->ops->event_create(b->self, &events[r->copies].end);
 }
 
-/* Kernels that a guest of the run launches after the plan's own have no place in the step. */
+/* Kernels that a guest of the run launches after the plan's own are not part of the step. */
 static bool is_of_plan(const struct tt_recorder *r) { return r->at < r->plan->count; }
 
 static tt_status before(void *user, enum tt_relay_call call, size_t bytes, tt_stream s)

@@ -1,5 +1,5 @@
-/* What one rank holds in its device's memory and sends in a step, for each --shard: read off the plans, before anything
- * is allocated. What NCCL, RCCL or MPI take for themselves is not in it. */
+/* What one rank holds in device memory and sends in a step, for each --shard. It follows from the plans, before
+ * anything is allocated. What NCCL, RCCL or MPI take for themselves is not included. */
 #ifndef TT_SHARDS_H
 #define TT_SHARDS_H
 
@@ -11,7 +11,7 @@ enum { TT_SHARDINGS = TT_SHARD_WEIGHTS + 1 };
 struct tt_shard_memory {
     double weights, gradients;
     double moments;     /* with master weights or lower halves, which are the optimiser's too */
-    double activations; /* with the buckets that are gathered or summed at the time */
+    double activations; /* with the buckets that are being gathered or summed */
     double other;       /* tokens, tables, metrics */
     double total;       /* what will be allocated */
 };

@@ -47,8 +47,8 @@ tt_status tt_step_times_take(struct tt_step_times *t, struct tt_backend *b, stru
 
 struct timed {
     struct tt_relay relay; /* first: it is the `self` of the calls */
-    tt_event *events;      /* before and after each collective; then of the step */
-    int count, n;          /* of collectives; of this step so far */
+    tt_event *events;      /* before and after each collective; then before and after the step */
+    int count, n;          /* events of collectives in a step; in this step so far */
 };
 
 static tt_status timed_collective(void *self, const struct tt_collective *c, tt_stream s)
@@ -112,11 +112,11 @@ static tt_status time_collectives(struct tt_step_times *steps, struct tt_backend
 
 /* ---- what is hidden ---- */
 
-/* Steps with communication beside the kernels and steps on one stream take turns: what drifts meanwhile, a clock or
- * other work, slows both alike, and each pair of neighbours has a difference of its own. */
+/* Steps with communication beside the kernels and steps on one stream take turns. What drifts meanwhile, a clock or
+ * other work, then slows both alike, and each pair of neighbours gives a difference. */
 struct turns {
     struct tt_stepper *beside, one;
-    struct tt_plan plan; /* of `one`: it keeps its waits, which are always met on one stream */
+    struct tt_plan plan; /* of `one`: it keeps its waits, which on one stream are always met */
     int pairs;
     tt_event *events;                     /* 2 pairs + 1 */
     double *with, *without, *differences; /* seconds of each pair */
@@ -156,7 +156,7 @@ static void close_turns(struct turns *t, struct tt_backend *b)
     free(t->plan.ops);
 }
 
-/* Every other pair begins with the other of the two. */
+/* Which of the two comes first changes from pair to pair. */
 static tt_status take_turns(struct turns *t, struct tt_backend *b, struct tt_run *run)
 {
     double seconds[2];
@@ -197,7 +197,7 @@ static tt_status take_alone(struct tt_step_times *t, struct tt_backend *b, struc
     return TT_OK;
 }
 
-/* Both graphs are captured, and the memory is that of training, which has one of them. */
+/* Captures both graphs. The memory is read after the first, since training has only that one. */
 static tt_status warm_up(int steps, struct turns *t, struct tt_backend *b, struct tt_run *run, struct tt_overlap *out)
 {
     struct tt_device_info info;
@@ -232,7 +232,8 @@ static tt_status measure_ranks(struct tt_step_times *steps, struct tt_backend *b
     return st;
 }
 
-/* Where some steps have another plan, as they come is how they are timed; what is hidden is of the whole step. */
+/* Where some steps have another plan (run->plan_of), steps are timed as they come; what is hidden is measured with
+ * `plan`, that of the whole step. */
 tt_status tt_measure_overlap(struct tt_step_times *steps, struct tt_backend *b, struct tt_run *run,
                              const struct tt_plan *plan, struct tt_overlap *out)
 {

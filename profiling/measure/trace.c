@@ -63,7 +63,7 @@ static void kernel_name(const struct tt_op *op, char out[64])
     if (shape[0]) snprintf(out, 64, "%s %.40s, %.*s", tt_op_name(op), shape, (int)strcspn(phase, "_"), phase);
 }
 
-/* Clocks tick in steps, and a kernel may seem to begin before the one before it ended: it begins there. */
+/* Clocks tick in steps, so a kernel may seem to begin before the one before it ended; then it begins at that end. */
 void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end)
 {
     if (tt_op_communicates(op)) {
@@ -92,7 +92,7 @@ void tt_trace_close(struct tt_recorder *r, struct tt_trace_ranges *g)
     if (g->begun) tt_trace_add(r, "compute", "step", "step", "", -1, g->step_start, g->end);
 }
 
-/* What contains comes first; of two with the same times, the wider kind. */
+/* For two events with the same times: the kind that encloses the other comes first. */
 static int rank(const struct tt_profile_event *e)
 {
     static const char *const order[] = {"step", "phase", "range", "layer", "launch"};
@@ -119,7 +119,7 @@ void tt_trace_sort(struct tt_profile_event *events, int n)
 
 /* ---- writing: Chrome's trace event format ---- */
 
-/* A process of the trace is a rank, a thread of it a track; only ranks of several communicate. */
+/* In the trace a rank is a process and a track is a thread. Only a job of several ranks has the last track. */
 static const char *const tracks[] = {"host", "copy", "compute", "communication"};
 enum { TRACKS = 4, TRACKS_OF_ONE = 3 };
 

@@ -53,7 +53,7 @@ enum tt_family tt_family_of(const char *group)
     return TT_FAMILY_OTHER;
 }
 
-/* Its share of the step, 0 to 1. */
+/* The family's share of the step, 0 to 1. */
 static double family_share(const struct tt_profile *p, enum tt_family family)
 {
     double sum = 0;
@@ -103,11 +103,11 @@ struct list {
     const struct tt_profile *p;
     struct tt_advice *out;
     int n;
-    bool own; /* a run of tt, which its options change; else what another profiler saw of any program */
-    const char *of_step, *of_recorded; /* said behind a reason that follows from the times of these; "": nothing */
+    bool own; /* a profile of tt, so its options can be advised; else an import from another profiler */
+    const char *of_step, *of_recorded; /* the doubt added to a reason that follows from these steps' times, or "" */
 };
 
-/* What the whole gains when a part of it, `share`, becomes `times` as fast. */
+/* The speed-up of the whole when a part of it, `share`, becomes `times` as fast. */
 static double amdahl(double share, double times) { return 1 / (1 - share + share / times); }
 
 static void add(struct list *l, double gain, const char *what, const char *doubt, const char *reason, va_list ap)
@@ -121,7 +121,7 @@ static void add(struct list *l, double gain, const char *what, const char *doubt
     a->gain = gain;
 }
 
-/* What follows from shares and roofs, which are of the recorded steps, and what is no matter of time. */
+/* Advice that follows from shares and roofs, which are of the recorded steps, or that is not about time. */
 static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));
 static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
@@ -132,7 +132,7 @@ static void advise(struct list *l, double gain, const char *what, const char *re
     va_end(ap);
 }
 
-/* What follows from the time of undisturbed steps. */
+/* Advice that follows from the time of undisturbed steps. */
 static void advise_by_step(struct list *l, double gain, const char *what, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));
 static void advise_by_step(struct list *l, double gain, const char *what, const char *reason, ...)
@@ -151,7 +151,7 @@ static void about_gaps(struct list *l)
     char launch[32];
     if (p->run.graph && p->step.seconds > 1.02 * one_by_one && one_by_one > 0) {
         advise_by_step(l, p->step.seconds / one_by_one,
-                       "let no kernel run beside another (--fuse no-overlap), or take --graph off",
+                       "run no kernels at the same time (--fuse no-overlap), or use --graph off",
                        "as a graph the step takes %.1f %% longer than launched one by one",
                        100 * (p->step.seconds / one_by_one - 1));
         return;
@@ -179,12 +179,12 @@ static void about_attention(struct list *l)
     double share = group_share(l->p, "attention_scores") + group_share(l->p, "attention_softmax") +
                    group_share(l->p, "attention_output");
     double softmax = group_share(l->p, "attention_softmax");
-    if (share < 0.1 || softmax == 0) return; /* without a softmax of its own it is in tiles already */
+    if (share < 0.1 || softmax == 0) return; /* without a softmax of its own, attention is computed in tiles already */
     advise(l, amdahl(share, INFINITY),
-           l->own ? "compute attention in tiles, without S×S in memory: --version flash"
-                  : "compute attention in tiles, without S×S in memory: flash attention",
+           l->own ? "compute attention in tiles, without S×S scores in memory: --version flash"
+                  : "compute attention in tiles, without S×S scores in memory: flash attention",
            "scores, softmax and output take %.0f %% of the step, %.0f %% of that in softmax, which does little but "
-           "read and write S×S",
+           "read and write S×S scores",
            100 * share, 100 * softmax / share);
 }
 
@@ -194,8 +194,8 @@ static void about_small_kernels(struct list *l)
                    group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
     advise(l, amdahl(share, 2.5), "fuse the small kernels: --version fused",
-           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused they read and write less than half the "
-           "bytes",
+           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused kernels read and write less than "
+           "half the bytes",
            100 * share);
 }
 
@@ -208,10 +208,11 @@ static void about_optimizer(struct list *l)
            !l->own    ? "update all parameters in one kernel, or give each update more tokens"
            : baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
                       : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
-           "clipping and the optimiser take %.0f %% of the step, however many tokens it has", 100 * share);
+           "clipping and the optimiser take %.0f %% of the step; their time does not grow with the tokens",
+           100 * share);
 }
 
-/* The versions but the first have every fusion that is not switched off by name. */
+/* All versions but baseline have every fusion that is not switched off by name. */
 static bool is_fused(const struct tt_profile_run *run, const char *name)
 {
     char off[32];
@@ -219,7 +220,7 @@ static bool is_fused(const struct tt_profile_run *run, const char *name)
     return !strstr(run->fuse, off) && (strstr(run->fuse, name) || strcmp(run->version, "baseline") != 0);
 }
 
-/* Matrix products, by what they reach of the roof. */
+/* Matrix products, judged by how much of their roof they reach. */
 static void about_products(struct list *l)
 {
     const struct tt_profile *p = l->p;
@@ -247,7 +248,7 @@ static void about_products(struct list *l)
 
 static void about_data(struct list *l)
 {
-    if (l->own && !strcmp(l->p->run.data, "random")) return; /* which is read from nowhere */
+    if (l->own && !strcmp(l->p->run.data, "random")) return; /* these are not read from anywhere */
     for (int i = 0; i < l->p->phases_count; i++) {
         const struct tt_profile_phase *f = &l->p->phases[i];
         double share =
@@ -263,11 +264,11 @@ static void about_copies(struct list *l)
 {
     double share = family_share(l->p, TT_FAMILY_COPY);
     if (share < 0.05) return;
-    advise(l, amdahl(share, INFINITY), "copy less, or beside the kernels: pinned memory and a stream of its own",
+    advise(l, amdahl(share, INFINITY), "copy less, or while kernels run: with pinned memory and a separate stream",
            "copies take %.0f %% of what was recorded", 100 * share);
 }
 
-/* Of several ranks of tt: in its groups stands what is exposed. */
+/* For several ranks of tt: the group communication has only what is exposed. */
 static void about_communication(struct list *l)
 {
     const struct tt_profile_job *j = &l->p->job;
@@ -275,10 +276,10 @@ static void about_communication(struct list *l)
     if (!j->ranks || share < 0.08) return;
     bool gathers = strcmp(j->shard, "weights") == 0;
     advise(l, amdahl(share, INFINITY),
-           gathers ? "compute more for each byte: --grad-accum or --batch-size; or --shard gradients"
-                   : "compute more for each byte that is sent: more --grad-accum or --batch-size",
-           "%.0f %% of the step wait for other ranks; of the communication %.0f %% are hidden, and the slowest rank "
-           "computes for %.0f %% longer than the ranks do on average",
+           gathers ? "compute more for each byte sent: a larger --grad-accum or --batch-size, or --shard gradients"
+                   : "compute more for each byte sent: a larger --grad-accum or --batch-size",
+           "waiting for other ranks takes %.0f %% of the step; %.0f %% of the communication is hidden, and the "
+           "slowest rank computes for %.0f %% longer than the ranks do on average",
            100 * share, 100 * j->hidden / j->communication, j->slowest_percent);
 }
 
@@ -296,14 +297,14 @@ static void about_memory(struct list *l)
            logits = memory_of(p, "logits") / all;
     char free_text[32];
     if (logits > 0.2)
-        advise(l, NAN, "never hold all logits: --fuse head (flash has it)", "logits are %.0f %% of the memory",
-               100 * logits);
+        advise(l, NAN, "never hold all logits in memory: --fuse head (--version flash has it)",
+               "logits are %.0f %% of the memory", 100 * logits);
     if (activations > 0.6 && strcmp(p->run.recompute, "none") == 0)
         advise(l, NAN, "if memory is short: --recompute attention, or block", "activations are %.0f %% of the memory",
                100 * activations);
     if (p->memory.device_free_bytes > 4 * p->memory.measured_bytes && strcmp(p->run.backend, "cpu") != 0)
         advise(l, NAN, "a larger --batch-size fits",
-               "%s of the device's memory were free before the run, and it took less than a quarter",
+               "%s of the device's memory were free before the run, which took less than a quarter of that",
                tt_si_bytes(p->memory.device_free_bytes, free_text));
 }
 
@@ -314,11 +315,12 @@ static void about_gradients(struct list *l)
         empty += l->p->gradients[i].zeros == l->p->gradients[i].count || l->p->gradients[i].nonfinite > 0;
     if (empty)
         advise(l, INFINITY, "first of all, look at the gradients: tt check grads",
-               "%d of %d tensors got no gradient or one that is not finite; speed means nothing until they do", empty,
+               "%d of %d tensors got no gradient or one that is not finite; until that is mended, speed means nothing",
+               empty,
                l->p->gradients_count);
 }
 
-/* Gains first, those without a figure last. */
+/* The largest gain first; advice without a gain last. */
 static int most_first(const void *x, const void *y)
 {
     double a = ((const struct tt_advice *)x)->gain, b = ((const struct tt_advice *)y)->gain;
@@ -326,7 +328,7 @@ static int most_first(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
-/* Before all others, which it puts in doubt, but for gradients that are missing. */
+/* Comes before all other advice, which it puts in doubt, and after missing gradients. */
 static void about_the_machine(struct list *l)
 {
     char busy[120], recorded[120];
@@ -335,16 +337,16 @@ static void about_the_machine(struct list *l)
     if (!busy[0] && !recorded[0]) return;
     if (l->n == TT_ADVICE_LIMIT) l->n--;
     if (busy[0] && (recorded[0] || !tt_host_computes(l->p)))
-        advise(l, NAN, "measure again when the machine is quiet", "%s, and what follows from times may be its noise",
+        advise(l, NAN, "measure again when the machine is quiet", "%s, so advice that follows from times may be wrong",
                busy);
     else if (busy[0])
         advise(l, NAN, "measure again when the machine is quiet",
-               "%s when the step was timed, so that its time may be too long; shares and roofs are of steps that were "
+               "%s when the step was timed, so its time may be too long; shares and roofs come from steps that were "
                "not disturbed",
                busy);
     else
         advise(l, NAN, "measure again when the machine is quiet",
-               "%s, and shares, roof %% and the times of operators are of those", recorded);
+               "%s; shares, roof %% and the times of operators come from the recorded steps", recorded);
     struct tt_advice last = l->out[l->n - 1];
     int at = l->n - 1;
     for (; at > 0 && !isinf(l->out[at - 1].gain); at--) l->out[at] = l->out[at - 1];
@@ -353,7 +355,7 @@ static void about_the_machine(struct list *l)
 
 static const char *doubt_of_recorded(const struct tt_profile *p)
 {
-    return tt_recorded_busy(p) ? " (busy machine)" : tt_recorded_slowed(p) > 1 ? " (of disturbed steps)" : "";
+    return tt_recorded_busy(p) ? " (busy machine)" : tt_recorded_slowed(p) > 1 ? " (from disturbed steps)" : "";
 }
 
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])

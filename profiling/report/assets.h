@@ -1,4 +1,4 @@
-/* What a page has of its own, from files beside this one: cmake/embed.cmake makes strings of them. */
+/* Style sheets and script of a page, from the files in this folder: cmake/embed.cmake makes strings of them. */
 #ifndef TT_ASSETS_H
 #define TT_ASSETS_H
 

@@ -35,11 +35,11 @@ tt_status tt_profile_write_operators(const struct tt_profile *p, const char *pat
             "tb_per_s,roof_percent,host_ms,bound\n");
     for (int i = 0; i < p->operators_count; i++) put_row(&t, "operator", &p->operators[i]);
     for (int i = 0; i < p->groups_count; i++) put_row(&t, "group", &p->groups[i]);
-    if (t.n) t.s[--t.n] = 0; /* the newline at the end comes with saving */
+    if (t.n) t.s[--t.n] = 0; /* saving adds the newline at the end */
     return tt_profile_save(&t, path);
 }
 
-/* ---- memory.json, roofline.json: parts of profile.json in the same words ---- */
+/* ---- memory.json, roofline.json: parts of profile.json with the same keys ---- */
 
 static tt_status write_parts(const struct tt_profile *p, const char *const *keys, const char *path)
 {
@@ -80,7 +80,7 @@ static tt_status path_in(const char *dir, const char *name, char *out, size_t si
     return tt_fail(TT_USAGE, "%s: the path is too long", dir);
 }
 
-/* A folder that holds other things than what goes there, of which `file` is one, is left alone. */
+/* Refuses a folder that holds things but not `file`, by which folders of this kind are known. */
 static tt_status other_things(const char *dir, const char *file, const char *what)
 {
     char path[4096];
@@ -124,7 +124,7 @@ static const struct {
 
 enum { FILES = sizeof files / sizeof *files };
 
-/* The i-th file while it is written, beside the one that it will replace. */
+/* The path of the i-th file while it is written, beside the file that it will replace. */
 static tt_status new_path(const char *dir, int i, char *out, size_t size)
 {
     char name[64];
@@ -158,7 +158,7 @@ static void forget(const char *dir, int i)
     tt_status_free(st);
 }
 
-/* All of them or, where one cannot be written, none: files of two profiles would pass for one. */
+/* Writes all files or, where one cannot be written, none: files of two profiles would look like one profile. */
 tt_status tt_profile_write(const struct tt_profile *p, const char *dir)
 {
     TT_TRY(tt_profile_prepare(dir));

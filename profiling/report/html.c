@@ -45,7 +45,7 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,
              r->grad_accum > 1 ? ", accumulated" : "");
     if (r->batch_size) html_fact(t, p->job.ranks ? "batch of a rank" : "batch", line);
-    snprintf(line, sizeof line, "%lld measured, %lld before", (long long)r->steps, (long long)r->warmup);
+    snprintf(line, sizeof line, "%lld measured, after %lld of warm-up", (long long)r->steps, (long long)r->warmup);
     html_fact(t, "steps", line);
     html_fact(t, "recorded by", r->source);
     html_fact(t, "written", r->created);
@@ -82,7 +82,7 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
 
 /* ---- groups and operators ---- */
 
-/* Where the host computes itself, or was not watched, no row has a time of the host. */
+/* Whether any row has a time of the host: none has one where the host computes itself or was not traced. */
 static bool host_is_known(const struct tt_profile *p)
 {
     bool known = false;
@@ -108,7 +108,7 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r, bool wi
     html_number(t, r->bytes_per_second, tt_si(r->bytes_per_second, a));
 }
 
-/* What limits an operator stands where a narrow window still shows it. */
+/* The column "bound by" is far enough to the left to be seen in a narrow window. */
 static void row_table(struct tt_text *t, const char *first, bool with_host)
 {
     char columns[300];
@@ -146,7 +146,7 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
     char words[400];
     html_section(t, "time", "Where the time goes");
     html_group_chart(t, p);
-    html_note(t, "Device time of one step: its kernels and copies. Gaps are what the step takes beyond them. Shares "
+    html_note(t, "Device time of one step: its kernels and copies. Gaps are the time of the step beyond them. Shares "
                  "add up to 100 %%.");
     tt_gap_remark(p, words);
     if (words[0]) html_paragraph(t, "%s", words);
@@ -275,7 +275,7 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     } rows[] = {{"to launch a kernel, on the host", l->launch_seconds},
                 {"an empty kernel, on the device", l->empty_kernel_seconds},
                 {"kernels a step × launch", l->total_seconds},
-                {"device waits, launched one by one", l->idle_seconds},
+                {"device idle when launched one by one", l->idle_seconds},
                 {"gaps in the step as configured", p->step.gap_seconds},
                 {"step as configured", p->step.seconds},
                 {"step launched one by one", p->step.launched_seconds},
@@ -285,14 +285,14 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         html_row(t);
         html_cell(t, "%s", rows[i].name);
-        if (rows[i].seconds < 0) /* what is impossible is noise */
+        if (rows[i].seconds < 0) /* a time below zero is noise */
             html_number(t, 0, "none, within noise");
         else
             html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
         html_row_end(t);
     }
     html_row(t);
-    html_cell(t, "times a step the host waits for the device");
+    html_cell(t, "host waits for the device per step");
     html_number(t, l->waits, html_fixed(l->waits, 2, a));
     html_row_end(t);
     html_row(t);
@@ -319,7 +319,7 @@ static void next_steps(struct tt_text *t, const struct tt_profile *p)
         tt_text_puts(t, "</strong><br>");
         tt_escape(t, advice[i].reason);
         if (isfinite(advice[i].gain))
-            tt_text_printf(t, ". By Amdahl's law about %.2f× as fast, if that goes well.", advice[i].gain);
+            tt_text_printf(t, ". By Amdahl's law the step becomes about %.2f× as fast at best.", advice[i].gain);
         tt_text_puts(t, "</li>\n");
     }
     tt_text_puts(t, n ? "</ol>\n" : "");

@@ -4,7 +4,7 @@
 
 #include "profiling/profile.h"
 
-/* `imported`, what another profiler saw of the same, gets a section of its own; it may be NULL. */
+/* `imported`, the same run as another profiler saw it, gets a section of its own; it may be NULL. */
 tt_status tt_profile_write_html(const struct tt_profile *p, const struct tt_profile *imported, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which weights were changed when: a line for each tensor, steps from left to right. */
+/* Which weights were changed in which steps: a line for each tensor, steps from left to right. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,9 +18,9 @@ void html_choices(struct tt_text *t, const struct tt_run_choices *c)
         tt_svg_grid(t, &(struct tt_grid){.title = "Chosen groups of weights", .x_label = "step", .rows = names,
                                          .row_count = c->row_count, .columns = c->columns, .shade = c->shade,
                                          .first = 1, .last = (double)c->steps});
-    html_note(t, "%lld group%s; a line is a tensor, or a layer where that is a group. The darker, the more of its "
-              "groups were chosen, and the more often in the steps that a mark stands for.", (long long)c->groups,
-              tt_plural(c->groups));
+    html_note(t, "%lld group%s. A line is a tensor, or a layer where a group is a whole layer. A mark stands for one "
+              "or more steps: the more of the line's groups were chosen in them, the darker it is.",
+              (long long)c->groups, tt_plural(c->groups));
     html_fold(t, "The same as a table", false);
     html_table(t, "weights|#groups|#chosen");
     for (int i = 0; i < c->row_count; i++) {

@@ -1,4 +1,4 @@
-/* Where the memory goes, how it grows, and what the training did: losses and gradients. */
+/* Where the memory goes and how it grows; and the losses and gradients of the training. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void memory_kinds(struct tt_text *t, const struct tt_profile *p)
     if (n) html_table_end(t);
 }
 
-/* Sums over layers of what has one name or kind; the few largest. */
+/* A bar for each kind, summed over layers and names; and a table by name and layer. */
 static void activations(struct tt_text *t, const struct tt_profile *p)
 {
     int n = p->activations_count, kinds = 0, shown = n < ACTIVATIONS_IN_TABLE ? n : ACTIVATIONS_IN_TABLE;
@@ -130,7 +130,7 @@ void html_memory(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "memory", "Memory");
     if (isfinite(m->predicted_bytes)) {
         html_paragraph(
-            t, "The plan predicts %s; the device was asked for %s at most. Activations live in one arena of %s.",
+            t, "The plan predicts %s; the measured peak is %s. Activations live in one arena of %s.",
             tt_si_bytes(m->predicted_bytes, a), tt_si_bytes(m->measured_bytes, b), tt_si_bytes(m->arena_bytes, c));
         if (m->peak_layer >= 0) snprintf(where, sizeof where, " of layer %lld", (long long)m->peak_layer);
         if (m->peak_phase[0])

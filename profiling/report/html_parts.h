@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 
 void html_begin(struct tt_text *t, const char *title);
-/* With rules of its own, and the seconds after which a browser loads the page again (0: never). */
+/* The same with more CSS, and with the seconds after which a browser loads the page again (0: never). */
 void html_begin_with(struct tt_text *t, const char *title, const char *css, int refresh);
 tt_status html_end(struct tt_text *t, const char *path); /* closes the page, writes it and frees the text */
 
@@ -17,19 +17,20 @@ void html_facts(struct tt_text *t);
 void html_fact(struct tt_text *t, const char *name, const char *value);
 void html_facts_end(struct tt_text *t);
 
-/* A paragraph; what is printed is escaped. */
+/* A paragraph, and a note in small print; the text is escaped. */
 void html_paragraph(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void html_note(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A table: `columns` are separated by '|', those of numbers begin with '#'. */
+/* A table. `columns`: names separated by '|'; the name of a column of numbers begins with '#'. */
 void html_table(struct tt_text *t, const char *columns);
 void html_row(struct tt_text *t);
 void html_cell(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A number: shown as in the words, sorted by its value. */
+/* A cell with a number: shown as `words`, sorted by `value`. */
 void html_number(struct tt_text *t, double value, const char *words);
 void html_row_end(struct tt_text *t);
 void html_table_end(struct tt_text *t);
 
+/* A part that a click on its summary opens and closes. */
 void html_fold(struct tt_text *t, const char *summary, bool open);
 void html_fold_end(struct tt_text *t);
 

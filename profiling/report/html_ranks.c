@@ -1,4 +1,4 @@
-/* Several ranks: what they do together, and how they differ. */
+/* Several ranks: their collectives, and how the ranks differ. */
 #include "profiling/report/advice.h"
 #include "profiling/report/html_parts.h"
 #include "profiling/report/html_sections.h"
@@ -33,8 +33,9 @@ static void collectives(struct tt_text *t, const struct tt_profile *p)
         html_row_end(t);
     }
     html_table_end(t);
-    html_note(t, "Of rank 0, waiting for later ranks included. Fastest: one of them on the rank that waits least; both "
-                 "bandwidths are of that. Bus: what a rank sends around a ring, as nccl-tests count it.");
+    html_note(t, "Times are those of rank 0 and include waiting for later ranks. Fastest: the time of one collective "
+                 "on the rank that waits least; both bandwidths follow from it. Bus: what a rank sends around a ring, "
+                 "as nccl-tests counts it.");
 }
 
 static void ranks(struct tt_text *t, const struct tt_profile *p)
@@ -60,7 +61,7 @@ static void ranks(struct tt_text *t, const struct tt_profile *p)
         html_row_end(t);
     }
     html_table_end(t);
-    html_note(t, "Everything else on this page is of rank 0. trace.json has all ranks: %s.", p->job.clocks);
+    html_note(t, "Everything else on this page shows rank 0. trace.json has all ranks: %s.", p->job.clocks);
 }
 
 void html_ranks(struct tt_text *t, const struct tt_profile *p)

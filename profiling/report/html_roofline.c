@@ -1,4 +1,4 @@
-/* How near to the roofs: the roofline plot, the efficiency table, the parts of the model. */
+/* How near the step comes to the roofs: the roofline plot, the efficiency table, the parts of the model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "profiling/report/html_sections.h"
 #include "profiling/report/svg.h"
 
-/* A circle for each operator, in the colour that its group has in the bars. `names` holds what they are called. */
+/* A circle for each operator, in the colour that its group has in the bars. `names` holds their names. */
 static int operator_points(const struct tt_profile *p, struct tt_roof_point *out, char (*names)[160])
 {
     int n = 0;
@@ -56,10 +56,10 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "roofline", "Roofline");
     if (n) {
         chart_of(t, p, points, n);
-        html_note(t, "Each circle is an operator, as large as its time. Under the slope, memory is the limit; under "
-                     "the flat part, arithmetic. A circle far below both waits for something else. Bytes are what a "
-                     "perfect kernel would move, so caches can lift a circle above the slope. The dashed line is the "
-                     "datasheet's, where one is published.");
+        html_note(t, "Each circle is an operator; larger circles take more time. Under the slope, memory is the limit; "
+                     "under the flat part, arithmetic. A circle far below both waits for something else. Bytes are "
+                     "what a perfect kernel would move, so caches can lift a circle above the slope. The dashed line "
+                     "is the datasheet's, where one is published.");
         html_rows_remark(t, p);
         html_fold(t, "The same as a table", false);
         html_table(t, "operator|#FLOP/byte|#FLOP/s|#share %");
@@ -95,7 +95,7 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
     free(names);
 }
 
-/* `other` is NULL where there is no second figure of that kind. */
+/* A row with one figure or two; `other` is NULL for one. */
 static void figure(struct tt_text *t, const char *name, double value, const char *unit, const double *other)
 {
     char a[32], b[32], words[48];
@@ -115,8 +115,8 @@ void html_efficiency(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "efficiency", "Efficiency");
     if (isfinite(e->mfu_percent))
         html_paragraph(t,
-                       "The step reaches %.1f %% of what the device was measured to multiply; the class of such a "
-                       "utilisation is called %s.",
+                       "The step reaches %.1f %% of the measured rate of matrix products (MFU); the class of this MFU "
+                       "is %s.",
                        e->mfu_percent, e->mfu_class);
     tt_bound_remark(p, words);
     if (isfinite(e->mfu_percent) && words[0]) html_paragraph(t, "%s", words);
@@ -139,7 +139,7 @@ void html_efficiency(struct tt_text *t, const struct tt_profile *p)
     figure(t, "intensity of the step, FLOP/byte", e->intensity, "", NULL);
     figure(t, "rate of the model's FLOPs", e->flops_per_second, "FLOP/s", NULL);
     figure(t, "rate of the plan's bytes", e->bytes_per_second, "B/s", NULL);
-    figure(t, "of the measured memory rate, %", e->bandwidth_percent, "", NULL);
+    figure(t, "share of the measured memory rate, %", e->bandwidth_percent, "", NULL);
     html_table_end(t);
     html_section_end(t);
 }

@@ -9,20 +9,20 @@
 #include "profiling/report/html_parts.h"
 #include "profiling/report/svg.h"
 
-enum { POINTS = 600 }; /* of a line: more than a screen is wide would only make the file large */
+enum { POINTS = 600 }; /* of a line at most: more than a screen is wide would only make the file larger */
 
 static double ended(const struct tt_curve *c, const char *key) { return tt_json_number(c->end, key, NAN); }
 
 static double last_step(const struct tt_curve *c) { return c->steps[c->n - 1].step; }
 
-/* Random tokens have a chance level and no floor that a model could reach by learning. */
+/* The lowest loss that a model could learn, or NaN: random tokens have a chance level and no such floor. */
 static double floor_of(const struct tt_curve *c)
 {
     const struct tt_json *learnable = tt_json_get(c->end, "learnable");
     return learnable && learnable->boolean ? ended(c, "floor") : NAN;
 }
 
-/* ---- a column as points: each the mean of as many steps ---- */
+/* ---- a column as points: each the mean of the same number of steps ---- */
 
 struct points {
     double x[POINTS], y[POINTS];
@@ -81,7 +81,7 @@ static void loss_chart(struct tt_text *t, const struct tt_curve *c, struct point
     note_mean(t, &p[0]);
 }
 
-/* Nothing where no line has the column. */
+/* Draws nothing where no line of the run has the column. */
 static void chart(struct tt_text *t, const struct tt_curve *c, enum tt_curve_column column, const char *title,
                   const char *unit, struct points *p)
 {
@@ -132,7 +132,8 @@ static void time_section(struct tt_text *t, const struct tt_curve *c)
     }
     html_section(t, "time", "Where the time went");
     tt_svg_bars(t, "Wall-clock time", bars, 4);
-    html_note(t, "Of the last start of this run: %.0f steps. A step taken apart: tt profile.", ended(c, "steps"));
+    html_note(t, "Of the %.0f steps since the run was last started. tt profile shows where the time of a step goes.",
+              ended(c, "steps"));
     html_section_end(t);
 }
 
@@ -163,7 +164,7 @@ static void sample_section(struct tt_text *t, const struct tt_curve *c)
 {
     const char *sample = tt_json_string(c->end, "sample", "");
     if (!sample[0]) return;
-    html_section(t, "sample", "What it writes");
+    html_section(t, "sample", "What the model writes");
     tt_text_puts(t, "<blockquote>");
     tt_escape(t, sample);
     tt_text_puts(t, "</blockquote>\n");
@@ -181,7 +182,7 @@ static void lead(struct tt_text *t, const struct tt_curve *c)
     if (!validated) loss = ended(c, "loss");
     tt_text_puts(t, "<p class=\"lead\">");
     if (!(ended(c, "step") >= last_step(c))) /* it goes on, or was killed */
-        tt_text_printf(t, "Step %.0f%s; the run has not come to its end.", last_step(c), of);
+        tt_text_printf(t, "Step %.0f%s; the run has not ended.", last_step(c), of);
     else if (ended(c, "step") < steps)
         tt_text_printf(t, "Stopped after step %.0f of %.0f.", ended(c, "step"), steps);
     else
@@ -203,7 +204,7 @@ static void facts(struct tt_text *t, const struct tt_curve *c)
     snprintf(a, sizeof a, "%.0f %%", 100 * ended(c, "device_utilisation"));
     if (isfinite(ended(c, "device_utilisation"))) html_fact(t, "device in use", a);
     if (isfinite(ended(c, "tokens_per_second")))
-        html_fact(t, "tokens/s, all in all", tt_si(ended(c, "tokens_per_second"), a));
+        html_fact(t, "tokens/s, overall", tt_si(ended(c, "tokens_per_second"), a));
     if (isfinite(ended(c, "peak_memory_bytes")))
         html_fact(t, "peak memory", tt_si_bytes(ended(c, "peak_memory_bytes"), a));
     if (isfinite(ended(c, "device_memory_bytes")))

@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "profiling/profile.h"
 
-void html_ranks(struct tt_text *t, const struct tt_profile *p); /* nothing where there is one */
+void html_ranks(struct tt_text *t, const struct tt_profile *p); /* nothing without several ranks */
 void html_timeline(struct tt_text *t, const struct tt_profile *p);
 void html_roofline(struct tt_text *t, const struct tt_profile *p);
 void html_efficiency(struct tt_text *t, const struct tt_profile *p);
@@ -13,7 +13,7 @@ void html_memory(struct tt_text *t, const struct tt_profile *p);
 void html_components(struct tt_text *t, const struct tt_profile *p);
 void html_training(struct tt_text *t, const struct tt_profile *p);
 
-/* That what stands here is of disturbed steps, where they were. */
+/* A note that the figures here are of disturbed steps, where they are. */
 void html_rows_remark(struct tt_text *t, const struct tt_profile *p);
 
 /* Charts without the section around them, for a page that has several profiles. */

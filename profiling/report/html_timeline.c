@@ -19,7 +19,7 @@ static int track_of(const char *track)
     return 2;
 }
 
-/* Only what lies innermost is drawn: kernels, copies and what the host waits for. */
+/* Only the innermost events are drawn: kernels, copies, collectives, and waits and ranges of the host. */
 static bool drawn(const struct tt_profile_event *e)
 {
     return strcmp(e->kind, "kernel") == 0 || strcmp(e->kind, "copy") == 0 || strcmp(e->kind, "wait") == 0 ||
@@ -48,7 +48,7 @@ void html_timeline(struct tt_text *t, const struct tt_profile *p)
         for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
         tt_legend(t, tt_family_names, colors, TT_FAMILIES);
         html_note(t,
-                  "%d spans over %s. trace.json has all of them with layers and phases around them; open it in "
+                  "%d events in %s. trace.json has all of them, within their layers and phases; open it in "
                   "ui.perfetto.dev.",
                   n, tt_si_time(end, time));
         html_fold(t, "The same as a table", false);

@@ -1,5 +1,5 @@
-// Sorting by a click on a heading, and the title of a mark shown beside the pointer. Without scripts the page is whole:
-// tables stand in their order, and browsers show titles by themselves.
+// A click on a heading sorts its table, and the title of a mark is shown beside the pointer. Without scripts the page
+// still works: tables keep their order, and browsers show titles by themselves.
 document.documentElement.classList.add('js');
 document.querySelectorAll('table').forEach(function(t){t.querySelectorAll('th').forEach(function(h,i){h.tabIndex=0;
   function sort(){var up=h.getAttribute('aria-sort')==='descending',b=t.tBodies[0],rows=Array.prototype.slice.call(b.rows);

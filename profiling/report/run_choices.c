@@ -19,14 +19,14 @@ struct reading {
     size_t row_room, group_room;
 };
 
-/* "layers.3." of one of its tensors; else the whole name. */
+/* The length of "layers.3" in the name of a tensor of that layer; else of the whole name. */
 static int layer_letters(const char *name)
 {
     int n = 0;
     return sscanf(name, "layers.%*d.%n", &n) == 0 && n ? n - 1 : (int)strlen(name);
 }
 
-/* Another tensor of the group that the last row has: it is a layer. */
+/* Another tensor belongs to the same group, so the group is a layer: the row gets the layer's name. */
 static void join_row(struct tt_choice_row *row, const char *name)
 {
     int n = layer_letters(name);

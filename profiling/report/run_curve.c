@@ -29,7 +29,7 @@ static bool add_validation(struct tt_curve *c, double step, const struct tt_json
     return true;
 }
 
-/* What is no line of ours is passed over: the last one may be half written. */
+/* Skips what is no line of tt's: the last one may be half written. */
 static bool add_line(struct tt_curve *c, const char *text, size_t n)
 {
     struct tt_json *line = NULL;
@@ -37,7 +37,7 @@ static bool add_line(struct tt_curve *c, const char *text, size_t n)
     double step = tt_json_number(line, "step", NAN);
     bool good = true, known = !st && isfinite(step);
     if (known && tt_json_get(line, "val_loss")) good = add_validation(c, step, line);
-    if (known && tt_json_get(line, "loss")) good = add_step(c, step, line); /* and not that of an epoch */
+    if (known && tt_json_get(line, "loss")) good = add_step(c, step, line); /* a step: lines of epochs have no loss */
     tt_status_free(st);
     tt_json_free(line);
     return good;

@@ -1,5 +1,5 @@
-/* What a training run has left in its folder: the lines of metrics.jsonl as columns, which weights it chose, and
- * run.json, its end. */
+/* What a training run left in its folder: the lines of metrics.jsonl as columns, which weights it chose, and run.json,
+ * which is written at its end. */
 #ifndef TT_RUN_CURVE_H
 #define TT_RUN_CURVE_H
 
@@ -18,12 +18,12 @@ struct tt_curve {
         double step, loss;
     } *validations;
     size_t n, room, validation_count, validation_room;
-    int64_t not_applied; /* steps that changed nothing */
+    int64_t not_applied; /* steps that changed no weights */
     struct tt_run_choices choices;
     struct tt_json *end; /* run.json; NULL: there is none, the run has not ended */
 };
 
-/* An error when there is no metrics.jsonl, or none of its lines is one of tt's. Free in any case. */
+/* Fails when there is no metrics.jsonl, or it has no step yet. Free in any case. */
 tt_status tt_curve_read(const char *folder, struct tt_curve *c);
 void tt_curve_free(struct tt_curve *c);
 

@@ -11,7 +11,7 @@
 
 enum { TOP = 15 };
 
-/* Numbers that may be n/a. Several are used in one printf, so each has its own place. */
+/* A number in words, or "n/a". Several are used in one printf, so each is a value with its own room. */
 struct cell {
     char s[32];
 };
@@ -114,34 +114,34 @@ static void head(struct tt_text *t, const struct tt_profile *p)
         tt_plural(r->num_heads), (long long)r->num_kv_heads,
         (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
     if (p->job.ranks) tt_text_printf(t, "On each of %lld ranks a step", (long long)p->job.ranks);
-    tt_text_printf(t, "%s is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
+    tt_text_printf(t, "%s is %lld x %lld x %lld tokens (accumulated batches, sequences, length), %s.\n\n",
                    p->job.ranks ? "" : "A step", (long long)r->grad_accum, (long long)r->batch_size,
                    (long long)r->seq_len, r->graph ? "replayed as a graph" : "launched operation by operation");
     if (r->update[0] && strcmp(r->update, "all")) {
         tt_text_puts(t, "Not all weights are updated: ");
-        tt_md_printf(t, "%s. What was measured is the step that chooses.", r->update);
+        tt_md_printf(t, "%s. The measured step is one that chooses them.", r->update);
         tt_text_puts(t, "\n\n");
     }
     if (r->own_kernel[0]) {
         tt_text_puts(t, "`residual_norm` of ");
         tt_md_printf(t, "%s (SHA-256 %s...)", r->own_kernel, r->own_kernel_sha);
-        tt_text_printf(t, " stands for the kernel `rmsnorm` where that adds a residual; it %s.\n\n",
+        tt_text_printf(t, " replaces the kernel `rmsnorm` where that adds a residual; it %s.\n\n",
                        r->own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     }
     remark(t, tt_attention_remark, p);
     remark(t, tt_busy_remark, p);
 }
 
-/* Of an imported profile only what its tool saw. */
+/* For an imported profile only what its tool saw. */
 static void imported_step(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
     char gaps[100];
     tt_text_printf(t, "## %s\n\n", p->run.steps > 0 ? "The step" : "What was recorded");
     tt_md_head(t, "|");
-    if (isfinite(s->seconds)) fact(t, "from the first to the last", "%s ms", ms(s->seconds).s);
+    if (isfinite(s->seconds)) fact(t, "from the first event to the last", "%s ms", ms(s->seconds).s);
     fact(t, "sum of the kernels", "%s ms", ms(s->kernel_seconds).s);
-    if (isfinite(s->gap_seconds)) fact(t, "nothing ran", "%s", tt_gap_words(p, gaps));
+    if (isfinite(s->gap_seconds)) fact(t, "time in which nothing ran", "%s", tt_gap_words(p, gaps));
     fact(t, "kernels", "%lld", (long long)s->kernels);
     if (isfinite(p->launch.launch_seconds))
         fact(t, "launch cost", "%s us each, %s ms together", us(p->launch.launch_seconds).s,
@@ -167,10 +167,11 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     fact(t, "sum of the kernels", "%s ms; gaps: %s", ms(s->kernel_seconds).s, tt_gap_words(p, gaps));
     fact(t, "samples/s, tokens/s", "%s, %s", plain(s->samples_per_second).s, number(s->tokens_per_second, "%.0f", 1).s);
     fact(t, "kernels per step", "%lld", (long long)s->kernels);
-    fact(t, "launch cost", "%s us on the host, %s us an empty kernel on the device; %lld kernels: %s ms of the host",
+    fact(t, "launch cost",
+         "%s us on the host, %s us for an empty kernel on the device; %lld kernels: %s ms on the host",
          us(l->launch_seconds).s, us(l->empty_kernel_seconds).s, (long long)s->kernels, ms(l->total_seconds).s);
     if (isfinite(l->graph_replay_seconds))
-        fact(t, "the same as a graph", "%s us to start, %s us an empty kernel", us(l->graph_replay_seconds).s,
+        fact(t, "the same as a graph", "%s us to start, %s us for an empty kernel", us(l->graph_replay_seconds).s,
              us(l->graph_kernel_seconds).s);
     fact(t, "device idle when launched one by one", "%s ms", ms(l->idle_seconds).s);
     fact(t, "host waits per step", "%s", plain(l->waits).s);
@@ -205,13 +206,14 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "Class: **");
     tt_md_text(t, e->mfu_class);
     tt_text_puts(
-        t, "** (below 20 % low, 20 to 40 moderate, 40 to 60 good, above high: the four classes of AMD's "
-           "TinyTransformer workshop (HPCTrainingExamples), which it "
-           "calls severely underused, memory-bound, mixed and compute-bound after what is often behind them).\n\n");
+        t, "** (MFU below 20 % is low, 20 to 40 moderate, 40 to 60 good, above that high). The four classes are those "
+           "of AMD's TinyTransformer workshop (HPCTrainingExamples), which calls them severely underused, "
+           "memory-bound, mixed and compute-bound, after their usual causes.\n\n");
     tt_text_printf(
         t,
-        "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet %s). Measured "
-        "roofs: %s TFLOP/s, %s TB/s; datasheet %s, %s. The step moves %s TB/s, %s %% of the copy.\n\n",
+        "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet: %s). Measured "
+        "roofs: %s TFLOP/s, %s TB/s (datasheet: %s, %s). The step moves %s TB/s, %s %% of the measured copy rate."
+        "\n\n",
         giga(e->plan_flops).s, giga(e->plan_bytes).s, plain(e->intensity).s, plain(e->ridge).s,
         plain(e->ridge_datasheet).s, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s,
         tera(e->datasheet_flops_per_second).s, tera(e->datasheet_bytes_per_second).s, tera(e->bytes_per_second).s,
@@ -280,7 +282,7 @@ static void ranks(struct tt_text *t, const struct tt_profile *p)
         CELLS(t, ms(r->seconds), ms(r->p95), ms(r->own_seconds), ms(r->communication), ms(r->hidden), ms(r->exposed),
               mib(r->peak_memory_bytes), number(r->clock_within, "%.1f", 1e6));
     }
-    tt_text_puts(t, "\nAll other tables are of rank 0. In trace.json are all ranks: ");
+    tt_text_puts(t, "\nAll other tables show rank 0. trace.json has all ranks: ");
     tt_md_text(t, p->job.clocks);
     tt_text_puts(t, ".\n\n");
 }
@@ -338,6 +340,6 @@ tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path)
     components(&t, p);
     efficiency(&t, p);
     memory(&t, p);
-    while (t.n && t.s[t.n - 1] == '\n') t.s[--t.n] = 0; /* the newline at the end comes with saving */
+    while (t.n && t.s[t.n - 1] == '\n') t.s[--t.n] = 0; /* saving adds the newline at the end */
     return tt_profile_save(&t, path);
 }

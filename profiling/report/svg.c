@@ -137,7 +137,7 @@ void svg_circle(struct tt_text *out, double x, double y, double r, int color, co
 
 int svg_letters(const char *s) { return (int)tt_utf8_count(s, strlen(s)); }
 
-/* As many whole characters as fit, the last one an ellipsis when some had to go. */
+/* As many whole characters as fit; the last one is an ellipsis if some were cut off. */
 const char *svg_shorten(const char *s, int most, char *out, size_t size)
 {
     const char *end = s + strlen(s), *at = s, *cut = s;
@@ -176,7 +176,7 @@ const char *svg_tick_label(double value, double step, char out[32])
 {
     double digits = fabs(value) > 0 && step > 0 ? 1 + floor(log10(fabs(value))) - floor(log10(step) + 1e-9) : 1;
     if (digits > 3 && digits < 16)
-        snprintf(out, 32, "%.*g", (int)digits, value); /* three digits would make neighbours alike */
+        snprintf(out, 32, "%.*g", (int)digits, value); /* with three digits neighbours would look the same */
     else
         tt_si(value, out);
     return svg_without_zeros(out);

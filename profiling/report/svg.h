@@ -1,5 +1,5 @@
-/* Charts as inline SVG: appended to a text, styled by the classes of the page around them (charts.css), so that they
- * follow its light or dark. Every mark has a <title>, which a browser shows on hover and a screen reader reads. A value
+/* Charts as inline SVG, appended to a text. The page around them styles them by classes (charts.css), so they follow
+ * its light or dark theme. Every mark has a <title>, which a browser shows on hover and a screen reader reads. A value
  * that is not finite draws nothing and is written "n/a". */
 #ifndef TT_SVG_H
 #define TT_SVG_H
@@ -19,14 +19,14 @@ const char *tt_si(double value, char out[32]);
 const char *tt_si_time(double seconds, char out[32]);
 const char *tt_si_bytes(double bytes, char out[32]);
 
-/* ---- horizontal bars: one a line, longest first or as given ---- */
+/* ---- horizontal bars: one a line, in the order given ---- */
 
 struct tt_bar {
     const char *label;
     double value;
     char note[80]; /* after the bar: the value in words */
     int color;
-    double noise; /* what the value may be off by, as a part of it: a line across the end; 1: the bar is drawn pale */
+    double noise; /* relative error of the value, drawn as a line across the bar's end; 1: the bar is drawn pale */
 };
 void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *bars, int n);
 
@@ -40,7 +40,7 @@ struct tt_stack {
     const char *const *rows, *const *series;
     int row_count, series_count;
     const double *values; /* [row][series] */
-    int unsure;           /* a series that is drawn pale, since it is not known; 0: none */
+    int unsure;           /* the index of a series that is drawn pale, since it is uncertain; 0: none */
 };
 void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s);
 
@@ -64,7 +64,7 @@ struct tt_lines {
 };
 void tt_svg_lines(struct tt_text *out, const struct tt_lines *l);
 
-/* ---- intervals: how many times, expected and measured, on a logarithmic axis ---- */
+/* ---- intervals: expected and measured factors, on a logarithmic axis ---- */
 
 struct tt_svg_interval {
     const char *label;

@@ -1,4 +1,4 @@
-/* Bars that lie: single, stacked, and several to a row. */
+/* Horizontal bars: single, stacked, and several to a row. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "profiling/report/svg.h"
 #include "profiling/report/svg_parts.h"
 
-enum { ROW = 22, BAR = 15, LETTERS = 32 }; /* LETTERS: of a label at most */
+enum { ROW = 22, BAR = 15, LETTERS = 32 }; /* LETTERS: shown of a label at most */
 
 /* Pixels for the longest of n texts, of which `most` letters are shown. */
 static double room_for(const char *const *texts, int n, int most)
@@ -18,7 +18,7 @@ static double room_for(const char *const *texts, int n, int most)
 
 static double positive(double x) { return isfinite(x) && x > 0 ? x : 0; }
 
-/* How far the end of the bar may lie to either side. */
+/* How far the bar's end may be off to either side, as a fraction of the bar; 0: no line is drawn. */
 static double noise_of(const struct tt_bar *b) { return b->noise > 0 && b->noise < 1 ? b->noise : 0; }
 
 static void one_bar(struct tt_text *out, const struct tt_bar *b, double left, double y, double w)
@@ -59,7 +59,7 @@ static const char *in_words(enum tt_svg_unit unit, double value, char out[32])
     return unit == TT_IN_BYTES ? tt_si_bytes(value, out) : tt_si_time(value, out);
 }
 
-/* Steps that are round in the unit that the largest number is written in. */
+/* A distance of ticks that is round in the unit of the largest number. */
 static double round_step(enum tt_svg_unit unit, double most)
 {
     double scale = 1;
@@ -67,7 +67,7 @@ static double round_step(enum tt_svg_unit unit, double most)
     return scale * svg_tick_step(most / scale, 5);
 }
 
-/* Numbers under the bars, with lines up through them. */
+/* Numbers under the bars, with vertical lines through the bars. */
 static void value_axis(struct tt_text *out, double most, double left, double room, double bottom, enum tt_svg_unit unit)
 {
     char number[32];
@@ -81,7 +81,7 @@ static void value_axis(struct tt_text *out, double most, double left, double roo
     }
 }
 
-/* A label that is too long for one line stands in two, cut before " in " or after a comma where that fits. */
+/* A label that is too long for one line is put in two, cut before " in " or after a comma where that fits. */
 static void row_label(struct tt_text *out, double x, double middle, const char *text)
 {
     char first[120], second[120];

@@ -1,4 +1,4 @@
-/* A grid of cells, each as dark as its share: who takes part when. */
+/* A grid of cells, each as dark as its share. */
 #include <stdio.h>
 
 #include "profiling/report/svg.h"
@@ -8,10 +8,10 @@ enum { NAMES = 210, SHADES = 6, LABEL_HEIGHT = 15 };
 
 static double row_height(int rows) { return rows <= 48 ? LABEL_HEIGHT : rows <= 120 ? 7 : 4; }
 
-/* 0 for nothing at all, so that whatever was chosen once is seen. */
+/* 0 only for a share of 0, so that whatever was chosen even once can be seen. */
 static int shade_of(float share) { return share <= 0 ? 0 : share >= 1 ? SHADES : 1 + (int)(share * (SHADES - 1)); }
 
-/* Neighbours of one shade are one rectangle. */
+/* Neighbours of the same shade become one rectangle. */
 static void draw_row(struct tt_text *out, const struct tt_grid *g, int row, double y, double h)
 {
     const float *shade = g->shade + row * g->columns;

@@ -23,7 +23,7 @@ static void widen(struct scale *s, double value)
     s->high = fmax(s->high, value);
 }
 
-/* On a wide axis not every tick has room for its label; that of 1 stays. */
+/* On a wide axis some ticks have no room for their label and are left out; the tick of 1 stays. */
 static void axis(struct tt_text *out, const struct scale *s, double bottom)
 {
     static const double ticks[] = {0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100};

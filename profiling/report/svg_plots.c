@@ -40,7 +40,7 @@ static double round_number(double x, bool up)
     return best;
 }
 
-/* A span that can be divided by, with room for the first and last mark. */
+/* Makes the span of an axis larger than 0, so that it can be divided by; a logarithmic one ends at round numbers. */
 static void settle(struct axis *a, bool from_zero)
 {
     if (isnan(a->low)) a->low = 1, a->high = a->log ? 10 : 2;
@@ -54,7 +54,8 @@ static void settle(struct axis *a, bool from_zero)
     if (a->high <= a->low) a->high = a->low + fmax(fabs(a->low) * 0.1, 1e-12);
 }
 
-/* Where ticks stand: round numbers, or powers of ten of which some are left out when there are many. */
+/* Where ticks stand: at round numbers; on a logarithmic axis at powers of ten, of which some are left out if there are
+ * many. */
 static int ticks(const struct axis *a, double *at, int most)
 {
     int n = 0;
@@ -75,7 +76,7 @@ static int ticks(const struct axis *a, double *at, int most)
     return n;
 }
 
-/* Of neighbours; powers of ten need no digits to be told apart. */
+/* The distance of neighbouring ticks, for their labels; 0 for powers of ten, which need no digits to differ. */
 static double distance(const struct axis *a, const double *at, int n)
 {
     return n > 1 && !a->log ? fabs(at[1] - at[0]) : 0;
@@ -118,7 +119,7 @@ static void draw_line(struct tt_text *out, const struct tt_lines *l, int which, 
         sep = " ";
     }
     tt_text_puts(out, "\"/>\n");
-    /* Marks to point at: all of few, some of many. */
+    /* Marks to point at: every point of a short line, some of a long one. */
     int every = line->dots ? 1 : line->n / 40 + 1;
     for (int i = 0; i < line->n; i += every) {
         if (!drawable(x, line->x[i]) || !drawable(y, line->y[i])) continue;

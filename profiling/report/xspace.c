@@ -29,7 +29,7 @@ struct names {
     bool failed;
 };
 
-/* Numbers begin with 1. */
+/* The number of a name, from 1; a new name is added. */
 static int64_t number_of(struct names *n, const char *name)
 {
     for (size_t i = 0; i < n->count; i++)
@@ -85,7 +85,7 @@ static bool same_kernel(const struct tt_profile_event *a, const struct tt_profil
     return kernel_length(a) == kernel_length(b) && !strncmp(a->name, b->name, (size_t)kernel_length(a));
 }
 
-/* How many before it in the same step have its name and are work, or are launches, as it is. */
+/* How many events before this one, in the same step, have its name and are of the same kind: work, or launches. */
 static int earlier(const struct trace *t, int of)
 {
     const struct tt_profile_event *e = &t->events[of];
@@ -98,7 +98,8 @@ static int earlier(const struct trace *t, int of)
     return n;
 }
 
-/* The n-th launch of a name in a step is that of the n-th operation of this name: its number from 1, or 0 for none. */
+/* The operation that a launch started, as a number from 1, or 0 for none: the n-th launch of a name in a step belongs
+ * to the n-th operation of that name. */
 static int launched_by(const struct trace *t, int launch)
 {
     int left = earlier(t, launch);
@@ -135,8 +136,8 @@ static void put_text_stat(struct plane *p, struct tt_text *event, const char *na
     tt_proto_message(event, EVENT_STAT, &stat);
 }
 
-/* "rms_norm/rmsnorm:rmsnorm": the plugin takes what is before the last colon for an operation and the rest for its
- * kind. Spaces and commas it does not take. */
+/* "rms_norm/rmsnorm:rmsnorm": to the plugin, what is before the last colon is an operation and the rest is its kind. It
+ * does not accept spaces and commas. */
 static void name_operation(const struct tt_profile_event *e, char out[NAME])
 {
     int n = kernel_length(e);
@@ -163,7 +164,7 @@ static void put_event(struct plane *p, const struct trace *t, int i, struct tt_t
     struct tt_text event = {0};
     char name[NAME];
     double start = round(1e12 * fmax(e->start, 0)), end = round(1e12 * fmax(e->start + e->seconds, 0));
-    snprintf(name, sizeof name, "%s", is(e, "step") ? "train" : e->name); /* the plugin knows steps of this name */
+    snprintf(name, sizeof name, "%s", is(e, "step") ? "train" : e->name); /* the plugin finds steps by this name */
     if (is_work(e) && !t->gpu) name_operation(e, name);
     tt_proto_int(&event, EVENT_NAME, number_of(&p->events, name));
     tt_proto_int(&event, EVENT_OFFSET, (int64_t)start);
@@ -184,7 +185,7 @@ static void add_line(struct plane *p, const struct trace *t, const char *name,
     tt_proto_message(&p->lines, PLANE_LINE, &line);
 }
 
-/* The name of a plane tells the plugin what it is. */
+/* The plugin recognises a plane by its name. */
 static void put_plane(struct tt_text *space, int id, const char *name, struct plane *p)
 {
     struct tt_text plane = {0};
@@ -204,7 +205,7 @@ static bool on_track(const struct trace *t, const struct tt_profile_event *e, co
     return on(e, name) && is_work(e);
 }
 
-/* A CPU computes in the thread that launches: there the operations stand for their launches. */
+/* A CPU computes in the thread that launches, so there the operations are shown in place of their launches. */
 static bool of_host(const struct trace *t, const struct tt_profile_event *e, const char *name)
 {
     (void)name;
@@ -233,7 +234,7 @@ static int64_t created(const struct tt_profile *p)
 
 tt_status tt_profile_xspace(const struct tt_profile *p, int64_t rank, struct tt_text *out)
 {
-    bool first = rank == 0; /* its events are those of the profile, the others' stand apart */
+    bool first = rank == 0; /* its events are in p->events, those of other ranks in p->rank_events */
     struct trace t = {.events = first ? p->events : p->rank_events,
                       .count = first ? p->events_count : p->rank_events_count, .rank = rank,
                       .gpu = strcmp(p->run.backend, "cpu") != 0, .start = created(p)};
