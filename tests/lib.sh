@@ -5,9 +5,9 @@
 root=$PWD
 dir=$(mktemp -d) || exit 1
 checks=0 failures=0
-shown="out err" # files of $dir whose last lines are shown after a failure
+shown="out err" # files in $dir whose last lines are shown after a failure
 
-# shellcheck disable=SC2046 # one word for each process
+# shellcheck disable=SC2046 # one argument per process
 trap 'kill $(jobs -p) 2>/dev/null; chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
 
 fail() { # fail WHAT...
@@ -39,18 +39,18 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "${TT_BUILD:-.}/CMakeCache.txt" 2>/dev/null
 sources() { # sources FOLDER...: their C, C++ and GPU sources
     find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) 2>/dev/null
 }
-on_cpu() { [[ $("${TT:?is the program to test}" --version) == *"(cpu)"* ]]; } # whether tt was built for the CPU
+on_cpu() { [[ $("${TT:?is the program to test}" --version) == *"(cpu)"* ]]; } # is tt built for the CPU?
 needs_device() { # skips the test if tt was built for a GPU and there is none
     "${TT:?is the program to test}" info >/dev/null 2>&1
     [ $? != 3 ] || skip "no device for this build of tt"
 }
-needs_ranks() { # skips the test where several ranks cannot compute together, and in all builds but the optimised one
+needs_ranks() { # skips the test if several ranks cannot compute together, and in all but the optimised build
     needs_device
     "$TT" info 2>/dev/null | grep -q 'collectives: no' && skip "this tt was built without what carries collectives"
     once "the optimised build does it"
     export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
 }
-needs_module() { # skips the test where $python cannot load the library of this build; its module is found there
+needs_module() { # skips the test if $python cannot load this build's library; afterwards Python finds the module
     : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
     [ "$(cached TT_LIBRARY)" = ON ] || skip "built without the library"
     python=${TT_PYTHON:-python3}
@@ -60,11 +60,11 @@ needs_module() { # skips the test where $python cannot load the library of this 
     export PYTHONPATH=$root/lib/python TT_LIBRARY=$TT_BUILD/libtt.so TT_PROGRAM=$TT PYTHONDONTWRITEBYTECODE=1
     export XDG_CACHE_HOME=$dir/cache OMP_NUM_THREADS=1
 }
-needs_browser() { # skips the test where there is no Chromium, which `chrome` runs
+needs_browser() { # skips the test if there is no Chromium; `chrome` runs it
     for browser in chromium chromium-browser google-chrome; do has "$browser" && return; done
     skip "no Chromium"
 }
-chrome() { # chrome WORDS...: without a window, with a folder of its own
+chrome() { # chrome ARGUMENTS...: without a window, in a profile folder of its own
     HOME=$dir timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
         --user-data-dir="$dir/user" "$@"
 }
@@ -80,7 +80,7 @@ check() { # check WHAT COMMAND...
     checks=$((checks + 1))
     "$@" || fail "$what"
 }
-expect() { # expect CODE "words in the output" COMMAND...: leaves stdout in $dir/out and stderr in $dir/err
+expect() { # expect CODE "text in the output" COMMAND...: leaves stdout in $dir/out and stderr in $dir/err
     local code=$1 words=$2 got
     shift 2
     "$@" >"$dir/out" 2>"$dir/err"
@@ -88,7 +88,7 @@ expect() { # expect CODE "words in the output" COMMAND...: leaves stdout in $dir
     [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return 1; }
     cat "$dir/out" "$dir/err" | grep -qF -- "$words" || fail "no \"$words\" from: $*"
 }
-run() { # run CODE WORDS...: tt with these words, where it ends with that code; leaves ./out and ./err
+run() { # run CODE ARGUMENTS...: runs tt and checks its exit code; leaves ./out and ./err
     local want=$1 got
     shift
     checks=$((checks + 1))

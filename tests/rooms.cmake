@@ -1,5 +1,5 @@
-# Each room, whole, linked against the rooms it says it stands on and nothing else: what it takes from any other room is
-# not found, and the build fails.
+# Links each whole room against the rooms that it declares and nothing else. If it uses another room, symbols are
+# missing and the build fails.
 file(WRITE ${PROJECT_BINARY_DIR}/made/nothing.c "/* A library needs a source. */\n")
 get_property(rooms GLOBAL PROPERTY TT_ROOMS)
 foreach(room ${rooms})

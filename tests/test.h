@@ -1,4 +1,4 @@
-/* The test framework: checks that count, print where they fail, and go on.
+/* The test framework: checks are counted, print where they fail, and continue.
  *
  *     int main(void) { TEST(parses_numbers); TEST(refuses_rubbish); return test_end(); } */
 #ifndef TT_TEST_H
@@ -12,7 +12,7 @@
 
 #include "core/base/status.h"
 
-/* AddressSanitizer replaces allocator and stacks. */
+/* AddressSanitizer replaces the allocator and the stacks. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -35,7 +35,7 @@ static const char *test_skipped; /* why the current test is skipped; or NULL */
         }                                                                                          \
     } while (0)
 
-/* The status is TT_OK. */
+/* Checks that the status is TT_OK. */
 #define CHECK_OK(expr)                                                                             \
     do {                                                                                           \
         tt_status st_ = (expr);                                                                    \
@@ -43,7 +43,7 @@ static const char *test_skipped; /* why the current test is skipped; or NULL */
         tt_status_free(st_);                                                                       \
     } while (0)
 
-/* The status is an error whose message contains the words. */
+/* Checks that the status is an error whose message contains the words. */
 #define CHECK_FAILS(expr, words)                                                                   \
     do {                                                                                           \
         tt_status st_ = (expr);                                                                    \
@@ -51,7 +51,7 @@ static const char *test_skipped; /* why the current test is skipped; or NULL */
         tt_status_free(st_);                                                                       \
     } while (0)
 
-/* In main(): skips the program if there is no device, with an exit code that is not counted as passed. */
+/* In main(): skips the program if there is no device, with an exit code that does not count as passed. */
 #define OPEN_OR_SKIP(expr)                                                                         \
     do {                                                                                           \
         tt_status opened_ = (expr);                                                                \
@@ -69,7 +69,7 @@ static inline bool test_few(void) { return getenv("TT_TEST_FEW") != NULL; }
 /* With TT_TEST_FP32 set: whole models in fp32 only, for tools that crash in the library's GEMMs of other types. */
 static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
 
-/* Ends a test that has nothing to check here, with the reason. */
+/* Skips the rest of a test that cannot check anything here, with the reason. */
 #define SKIP(why)                                                                                  \
     do {                                                                                           \
         test_skipped = (why);                                                                      \
@@ -78,7 +78,7 @@ static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
 
 #define TEST(name) test_run(name, #name)
 
-/* A test fails when a check fails, and when it makes no check without SKIP. */
+/* A test fails if a check fails, or if it makes no check and does not call SKIP. */
 static inline void test_run(void (*test)(void), const char *name)
 {
     int checks = test_checks, failures = test_failures;

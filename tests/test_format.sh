@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What .clang-format says of the C sources, as far as it can be seen without clang-format: no line is wider, but where the
-# formatter is told to keep out; no tabs, nothing behind the end of a line, and a newline behind the last.
+# The rules of .clang-format that can be checked without clang-format: the width of lines (except where the formatter is
+# off), no tabs, no blanks at the end of a line, and a newline at the end of a file.
 set -u
 . tests/lib.sh
 width=$(sed -n 's/^ColumnLimit: *//p' .clang-format)
@@ -11,7 +11,7 @@ faults() { # faults FILE...: "FILE:LINE: what is wrong"
         /clang-format off/ { off = 1 }
         {
             columns = $0
-            gsub(/[\200-\277]/, "", columns) # the bytes that go on with a character
+            gsub(/[\200-\277]/, "", columns) # the continuation bytes of a character
             if (!off && length(columns) > width) print FILENAME ":" FNR ": " length(columns) " columns"
         }
         /\t/ { print FILENAME ":" FNR ": a tab" }
@@ -23,7 +23,7 @@ faults() { # faults FILE...: "FILE:LINE: what is wrong"
 found=$(faults $(sources backend core model profiling exercises cli lib tests))
 [ -z "$found" ] || fail "the format of C sources:"$'\n'"$found"
 
-# it can fail, and tells characters from bytes
+# the check can fail, and counts characters, not bytes
 wide=$(printf '%*s' "$width" '' | tr ' ' x)
 printf '%s\n' "$wide" "${wide%x}é" "${wide}x" $'\tx' 'x ' '/* clang-format off */' "${wide}x" '/* clang-format on */' "${wide}é" >"$dir/a.c"
 printf 'x' >"$dir/b.c"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The rules of the house, by grep: who may include whom, and what may not be in the tree.
+# The project's rules, checked with grep: who may include whom, and what may not be in the tree.
 set -u
 . tests/lib.sh
 refuse() { # refuse "what is wrong" "lines that show it"
@@ -22,8 +22,9 @@ refuse "backend/gpu includes a vendor's folder" "$(includes 'backend/(cuda|hip|c
 refuse "a header of MPI outside backend/cpu/mpi.c" \
     "$(includes 'mpi[.]h' $(sources backend core model cli profiling lib exercises/engine tests) | grep -v '^backend/cpu/mpi.c:')"
 
-# arrows: a room includes itself and the rooms that it stands on in CMakeLists.txt. The linker sees calls; this sees headers.
-arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does not stand on
+# arrows: a room includes only itself and the rooms it depends on in CMakeLists.txt. The linker checks calls; this
+# checks headers.
+arrows() { # arrows LIST_OF_ROOMS FILE...: includes of rooms that the file's own room does not depend on
     awk '
         FILENAME == ARGV[1] {
             if (!sub(/^tt_room\(/, "")) next
@@ -41,7 +42,7 @@ arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does n
             from = FILENAME
             if (!sub(/\/[^\/]*$/, "", to)) next
             sub(/\/[^\/]*$/, "", from)
-            sub(/^backend\/.*/, "backend", from) # what each backend may include is said above
+            sub(/^backend\/.*/, "backend", from) # what each backend may include is checked above
             sub(/^backend\/.*/, "backend", to)
             if (from == "lib" && to == "lib" || from ~ /^exercises/ && to ~ /^exercises/) next
             if (from == "lib") from = "model/exchange"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# tests/lib.sh itself: what fails counts, goes on and ends with 1, what is skipped ends with 77, and nothing is left behind.
+# tests/lib.sh itself: failures are counted, the test goes on and ends with 1; a skipped test ends with 77; nothing is
+# left behind.
 set -u
 . tests/lib.sh
 
-ends() { # ends CODE "last line" SCRIPT: a test of these lines
+ends() { # ends CODE "last line" SCRIPT: runs a test of these lines
     local code=$1 line=$2 got
     checks=$((checks + 1))
     bash -u -c ". tests/lib.sh; echo \"\$dir\" >'$dir/its'; $3" >"$dir/out" 2>"$dir/err"

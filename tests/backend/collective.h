@@ -1,4 +1,4 @@
-/* A collective in place, for tests. */
+/* A collective that is in place, for tests. */
 #ifndef TT_TEST_COLLECTIVE_H
 #define TT_TEST_COLLECTIVE_H
 

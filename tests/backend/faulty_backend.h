@@ -1,5 +1,5 @@
-/* A backend around another one that fails when a test says so: the n-th allocation (of device memory, pinned memory,
- * streams or events), or a step whose gradients hold a NaN or have overflowed. */
+/* A wrapper around another backend that fails on request: the n-th allocation (device memory, pinned memory, stream or
+ * event), or a step whose gradients contain a NaN or an infinity. */
 #ifndef TT_FAULTY_BACKEND_H
 #define TT_FAULTY_BACKEND_H
 
@@ -9,9 +9,9 @@
 struct faulty {
     struct tt_backend real;
     struct tt_backend_ops ops; /* what the tests see */
-    int64_t fail_at;           /* the allocation that fails, from 1; 0: none */
-    int64_t made, live;        /* allocations so far; of them not given back */
-    int64_t step, bad_step;    /* steps begun; the one that gets a NaN (0: none) */
+    int64_t fail_at;           /* which allocation fails, counted from 1; 0: none */
+    int64_t made, live;        /* allocations so far; those not freed yet */
+    int64_t step, bad_step;    /* steps begun; the step that gets a NaN (0: none) */
     float *victim;             /* an element of the gradients */
     bool overflow;             /* the bad step gets an infinity instead */
     int32_t grow_after;        /* > 0: the loss scale adapts as in fp16, whatever the plan computes in */
@@ -87,7 +87,7 @@ static tt_status faulty_write(struct faulty *f, void *to, const void *from, size
     return f->real.ops->stream_sync(f->real.self, s);
 }
 
-/* The norm of the gradients is what looks at them first, so that is when the NaN must be in them. */
+/* The norm is the first to read the gradients, so the NaN is written just before it. */
 static tt_status faulty_launch(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
 {
     struct faulty *f = self;
@@ -108,7 +108,7 @@ static void faulty_reset_peak(void *self)
 }
 static void faulty_close(void *self) { (void)self; }
 
-/* Graphs are left out: a captured step cannot be looked into. */
+/* Without graphs, since a replayed step makes no calls in which to inject a fault. */
 static inline struct tt_backend faulty_wrap(struct faulty *f, struct tt_backend real)
 {
     *f = (struct faulty){.real = real};

@@ -1,5 +1,5 @@
-/* Graphs on a backend that has none, so that tests of captured steps run anywhere: a capture keeps the operations in
- * the order in which they are enqueued, and a replay runs them on the main stream. */
+/* Graphs for a backend that has none, so that tests of captured steps run anywhere. A capture records the operations in
+ * the order in which they are enqueued; a replay runs them on the main stream. */
 #ifndef TT_GRAPH_BACKEND_H
 #define TT_GRAPH_BACKEND_H
 
@@ -8,13 +8,13 @@
 #include "tests/test.h"
 
 struct graph_backend {
-    struct tt_relay relay; /* first: it is the `self` of the calls */
-    struct kept *captured; /* NULL: no capture is going on */
+    struct tt_relay relay; /* first member: `self` of the calls points to it */
+    struct kept *captured; /* NULL: not capturing */
     int replays;
 };
 
 struct kept {
-    struct tt_op *ops; /* kind, kernel and args alone count */
+    struct tt_op *ops; /* only kind, kernel and args are set */
     int count;
 };
 
@@ -94,7 +94,7 @@ static void graph_destroy(void *self, tt_graph g)
     free(k);
 }
 
-/* A backend that has graphs is returned as it is. *b must not move while the other is used. */
+/* Returns a backend that has graphs unchanged. *b must not move while the result is in use. */
 static inline struct tt_backend graph_wrap(struct graph_backend *b, const struct tt_backend *real)
 {
     *b = (struct graph_backend){0};

@@ -1,4 +1,4 @@
-/* Matrices of a test on the host and on the device of this build. */
+/* Matrices on the host and on the device of this build. */
 #ifndef TT_MATRIX_FIXTURE_H
 #define TT_MATRIX_FIXTURE_H
 
@@ -71,7 +71,7 @@ static inline void matrix_set(struct matrix *x, float value)
     matrix_upload(x);
 }
 
-/* Of all libraries of this build that multiply matrices. */
+/* Runs the tests with each of this build's libraries that multiply matrices. */
 static inline int with_each_library(void (*everything)(void))
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
@@ -79,7 +79,7 @@ static inline int with_each_library(void (*everything)(void))
     unsetenv("TT_CPU_GEMM");
     unsetenv("TT_HIPBLASLT");
     everything();
-    if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* it has one library, not two */
+    if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* CUDA has one library only */
     if (!strcmp(tt_backend_name(), "cpu")) {
         setenv("TT_CPU_GEMM", "blas", 1);
         everything();

@@ -1,11 +1,11 @@
-/* For tests of products with epilogues of our own, which few devices have. */
+/* For tests of products with our own epilogues, which few devices have. */
 #ifndef TT_PRODUCTS_OR_SKIP_H
 #define TT_PRODUCTS_OR_SKIP_H
 
 #include "backend/backend.h"
 #include "tests/test.h"
 
-/* In main: ends the program as skipped where the device has none. */
+/* In main: skips the whole program if the device has none. */
 #define PRODUCTS_OR_SKIP(backend)                                                                  \
     do {                                                                                           \
         struct tt_device_info info;                                                                \

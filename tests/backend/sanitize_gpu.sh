@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Every GPU test under each tool of compute-sanitizer, at few sizes (TT_TEST_FEW): one table of tools and tests.
+# Runs every GPU test under each tool of compute-sanitizer, at few sizes (TT_TEST_FEW), and prints a table of the results.
 #
-#   tests/backend/sanitize_gpu.sh BUILD [OUT]    BUILD is a build folder with -DBACKEND=cuda; OUT gets what every run printed
+#   tests/backend/sanitize_gpu.sh BUILD [OUT]    BUILD is a build folder with -DBACKEND=cuda; OUT gets the output of each run
 #
-# On Hopper, racecheck wants a BUILD of its own with -DCMAKE_CUDA_FLAGS=-DTT_RACECHECK: without it, it ends with an
-# "Internal Sanitizer Error" in the kernels whose warps give registers to each other (backend/cuda/gpu_hopper.h).
+# On Hopper, racecheck needs a BUILD of its own with -DCMAKE_CUDA_FLAGS=-DTT_RACECHECK. Without it, racecheck ends with
+# an "Internal Sanitizer Error" in the kernels whose warps give registers to each other (backend/cuda/gpu_hopper.h).
 #
 #   TOOLS   memcheck racecheck initcheck synccheck, or fewer of them
 #   TESTS   a regular expression of names of tests, as for ctest -R
 #   LIMIT   seconds for one test under one tool (300); one that takes longer is "timed out", never clean
 #   JOBS    runs at a time on the one GPU (4)
 #
-# racecheck breaks in cuBLAS's own kernels for Hopper's 16-bit types, though it is told to leave them alone: models run in
-# fp32 under it (TT_TEST_FP32). Our kernels of every type are in the tests of kernels.
+# racecheck breaks in cuBLAS's own kernels for Hopper's 16-bit types although it is told to skip them, so models run in
+# fp32 under it (TT_TEST_FP32). The kernel tests cover our kernels in every type.
 #
 # clean: the test passed and the tool found nothing. errors: the tool found something. FAILED: the tool found nothing
 # but the test did not pass. no word: the tool ended without its summary. Exit code 0 when every run that was not skipped
@@ -37,7 +37,7 @@ sanitizer=$(command -v compute-sanitizer) || die "there is no compute-sanitizer 
 mkdir -p "$out" && out=$(cd -- "$out" && pwd -P) || die "cannot write to $out"
 rm -f "$out"/*.run "$out"/*.log "$out"/*.result
 
-# ---- the tests: "NAME<tab>FOLDER<tab>COMMAND", as ctest would run them ----
+# ---- the tests as ctest would run them: "NAME<tab>FOLDER<tab>COMMAND" ----
 ctest --test-dir "$build" -N -V -L gpu ${TESTS:+-R "$TESTS"} 2>&1 |
     awk '/^[0-9]+: Test command: / { sub(/^[0-9]+: Test command: /, ""); command = $0 }
          /^[0-9]+: Working Directory: / { sub(/^[0-9]+: Working Directory: /, ""); folder = $0 }
@@ -46,7 +46,7 @@ ctest --test-dir "$build" -N -V -L gpu ${TESTS:+-R "$TESTS"} 2>&1 |
                                 command = folder = "" }' >"$out/tests"
 [ -s "$out/tests" ] || die "ctest -L gpu knows no test of this name in $build; is it a build with -DBACKEND=cuda?"
 while IFS=$'\t' read -r name folder command; do
-    eval "set -- $command" # as ctest prints it: words, quoted where they must be
+    eval "set -- $command" # ctest prints the command quoted for a shell
     [ -x "${1:-}" ] || die "$name is not built (cmake --build $build)"
 done <"$out/tests"
 
@@ -54,8 +54,8 @@ done <"$out/tests"
 options_of() { # options_of TOOL
     echo --error-exitcode=99 --check-exit-code=no --print-limit=20
     case $1 in
-    memcheck) echo --report-api-errors=no ;; # tests ask for too much memory on purpose, and look at every answer
-    racecheck | synccheck)                   # look inside a block: that of a kernel of cuBLAS is not ours to judge
+    memcheck) echo --report-api-errors=no ;; # tests ask for too much memory on purpose and check every result
+    racecheck | synccheck)                   # both look inside a block; cuBLAS's kernels are not ours to check
         if "$sanitizer" --help 2>/dev/null | grep -q -- --kernel-name-exclude; then
             printf -- '--kernel-name-exclude=kns=%s\n' cutlass nvjet xmma cublas gemm gemv splitK
         fi
@@ -65,7 +65,7 @@ options_of() { # options_of TOOL
 declare -A options
 for tool in $tools; do options[$tool]=$(options_of "$tool" | tr '\n' ' '); done
 
-# judge RUN STATUS: a word, and the number of errors. A run that was cut short is judged by what it had said until then.
+# judge RUN STATUS: the verdict, with the number of errors. A run that was cut short is judged by its output so far.
 judge() {
     local found
     found=$(sed -nE 's/.*(ERROR|RACECHECK) SUMMARY: ([0-9]+) .*/\2/p' "$1.log" 2>/dev/null | sort -n | tail -n 1)
@@ -84,7 +84,7 @@ run_one() { # run_one TOOL NAME FOLDER COMMAND PORT
     eval "set -- $1 $2 $(printf %q "$3") $5 $4"
     local tool=$1 folder=$3 port=$4
     shift 4
-    # shellcheck disable=SC2086 # the options are words
+    # shellcheck disable=SC2086 # the options are separate arguments
     (cd -- "$folder" || exit 3
      export TT_TEST_FEW=1 OMP_NUM_THREADS=2
      [ "$tool" != racecheck ] || export TT_TEST_FP32=1
@@ -93,8 +93,8 @@ run_one() { # run_one TOOL NAME FOLDER COMMAND PORT
     printf '%s\t%d s\n' "$(judge "$run" $?)" $((SECONDS - began)) >"$run.result"
 }
 
-# ---- all of them, some at a time ----
-port=49152 # each run its own ports, or they would find each other's
+# ---- all of them, several at a time ----
+port=49152 # a range of ports for each run, so that runs do not connect to each other's tool
 for tool in $tools; do
     while IFS=$'\t' read -r name folder command; do
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done

@@ -1,5 +1,5 @@
-/* The vtable itself: memory and its counters, copies, fills, streams, events, what the device says of itself, and what
- * it refuses. Every backend must pass. */
+/* The vtable itself: memory and its counters, copies, fills, streams, events, the device's description of itself, and
+ * what it refuses. Every backend must pass. */
 #include <stdint.h>
 #include <time.h>
 
@@ -56,7 +56,7 @@ static void aligns_and_counts_memory(void)
     for (int i = 0; i < COUNT; i++) {
         CHECK_OK(b.ops->alloc(b.self, sizes[i], &p[i]));
         CHECK(p[i] && (uintptr_t)p[i] % TT_ALIGN == 0, "%zu bytes at %p", sizes[i], p[i]);
-        CHECK_OK(b.ops->fill(b.self, p[i], 0x5a, sizes[i], NULL)); /* all of it can be written */
+        CHECK_OK(b.ops->fill(b.self, p[i], 0x5a, sizes[i], NULL)); /* all of it is writable */
         total += sizes[i];
     }
     struct tt_device_info full = info();
@@ -84,7 +84,7 @@ static void refuses_more_memory_than_there_is(void)
     CHECK(info().memory_used == used);
 }
 
-/* Host to device, on the device, and back, at sizes around the pieces that threads take. */
+/* Host to device, device to device, and back, at sizes around the pieces that threads copy. */
 static void copies(void)
 {
     static const size_t sizes[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, (9 << 20) + 7};
@@ -181,7 +181,7 @@ static void refuses_what_it_cannot_do(void)
     CHECK_FAILS(b.ops->launch(b.self, TT_KERNELS, &half, NULL), "kernel");
 }
 
-/* Where tf32 is taken and fp32 runs, the device says so; where it is had, the device says that it is used. */
+/* If tf32 is accepted but fp32 is used, the device says so. If it has tf32, the device says that it uses it. */
 static void says_what_became_of_tf32(void)
 {
     struct tt_device_info plain = info(), asked;
@@ -195,7 +195,7 @@ static void says_what_became_of_tf32(void)
     tt_backend_close(&other);
 }
 
-/* Optional, but both or neither; and they nest. */
+/* Range marks are optional, but a backend has both calls or neither. They nest. */
 static void marks_come_in_pairs(void)
 {
     CHECK(!b.ops->range_push == !b.ops->range_pop, "one of the two is missing");

@@ -1,6 +1,6 @@
-/* The collectives of a backend between processes, against fp64. A process whose environment names no rank is alone:
- * on a CPU it checks what is refused, and mpirun starts the ranks (tests/backend/cpu); on a GPU it starts them itself,
- * 1, 2, 3 and 4 of them, all on that GPU. */
+/* A backend's collectives between processes, against fp64. A process whose environment names no rank is alone. On a CPU
+ * it checks what is refused; mpirun starts the ranks (tests/backend/cpu). On a GPU it starts the ranks itself, 1, 2, 3
+ * and 4 of them, all on the one GPU. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- one rank ---- */
 
-/* The seed is rank 0's, and different each time. */
+/* All ranks use rank 0's seed, which is different in every run. */
 static void choose_seed(void)
 {
     uint64_t mine[64] = {0};
@@ -19,13 +19,13 @@ static void choose_seed(void)
     fetch(mine, p, sizeof mine);
     b.ops->free(b.self, p);
     seed = mine[0];
-    if (rank == 0) forget_notes(); /* of an earlier process with our parent's number */
+    if (rank == 0) forget_notes(); /* from an earlier process with the same parent process number */
 }
 
 static int run_rank(bool broken)
 {
     int calls = 0;
-    alarm(test_few() ? 3600 : 240); /* instead of waiting for a rank that is lost */
+    alarm(test_few() ? 3600 : 240); /* rather than wait for ever for a lost rank */
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &b));
     if (!b.ops->join) {
         printf("skipped: this build has no collectives\n");
@@ -34,7 +34,7 @@ static int run_rank(bool broken)
     tt_status st = b.ops->join(b.self, &(struct tt_ranks){rank, ranks, share, &calls});
     if (st) {
         printf("rank %d of %d: %s\n", rank, ranks, st->text);
-        int code = st->code == TT_NO_TOOL ? 77 : 1; /* the library is not here */
+        int code = st->code == TT_NO_TOOL ? 77 : 1; /* the library is not installed */
         tt_status_free(st);
         tt_backend_close(&b);
         return code;
@@ -58,12 +58,12 @@ static int run_rank(bool broken)
     return test_end();
 }
 
-/* ---- alone ---- */
+/* ---- one process without ranks ---- */
 
 static void refuses_before_joining(void)
 {
     float x[4] = {0};
-    ranks = 1; /* of what is asked */
+    ranks = 1; /* all_reduce uses this count */
     CHECK_FAILS(all_reduce(x, 4, TT_F32, NULL), "join");
     CHECK_FAILS(reduce_scatter(x, 4, TT_F32, NULL), "join");
     CHECK_FAILS(all_gather(x, 4, TT_F32, NULL), "join");
@@ -94,7 +94,7 @@ static void start_rank(char **argv, int of, int r)
 static int start_ranks(char **argv, int of)
 {
     pid_t pids[8];
-    int first = 0; /* exit code that is not 0: the others would wait for that rank */
+    int first = 0; /* first exit code other than 0; the others would wait for that rank */
     fflush(stdout);
     for (int r = 0; r < of; r++)
         if ((pids[r] = fork()) == 0) start_rank(argv, of, r);
@@ -134,7 +134,7 @@ static int run_alone(char **argv)
     return test_end();
 }
 
-/* As torchrun, Open MPI's mpirun and MPICH's say it. */
+/* Reads the variables of torchrun, Open MPI's mpirun and MPICH's. */
 static bool find_place(void)
 {
     static const char *const names[][2] = {

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the CUDA tt where there is an nvcc, GPU or not: no warning, no kernel that spills registers, and on a machine
-# that shows no GPU a tt that says so in one line. What was built is kept, so that a second run only looks.
+# Builds the CUDA tt if there is an nvcc, with or without a GPU: no warnings, and no kernel spills registers. Without a
+# visible GPU, tt must say so in one line. The build is kept, so a second run is quick.
 set -uo pipefail
 
-# As nvcc's launcher: what ptxas says of a file is kept beside its object, for the runs that do not compile it again.
+# Runs as nvcc's launcher: stores what ptxas says of a file beside its object, for later runs that do not compile it
+# again.
 if [ "${1:-}" = --compile ]; then
     shift
     object=
@@ -52,7 +53,7 @@ usage=$build/usage
 (cd "$root" && find backend/gpu backend/cuda -name '*.cu') |
     while read -r source; do kernels_of "$build/CMakeFiles/tt_gpu.dir/$source.o.ptxas"; done >"$usage"
 
-# On other chips, the file that has the fewest registers to spare; again only when something changed.
+# For other chips, only the file with the fewest registers to spare, and only if something has changed.
 others=$build/others.ptxas
 if [ ! -e "$others" ] || [ -n "$(find "$root"/backend/{gpu,cuda,kernels.h,kernels_attention.h,kernels_decode.h,kernels_optimizer.h} "$self" -newer "$others" -print -quit)" ]; then
     rm -f "$others"
@@ -71,7 +72,7 @@ for arch in sm_80 sm_90a; do
 done
 spilled=$(awk '$2 > 0' "$usage" | { c++filt 2>/dev/null || cat; })
 release=$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
-if [ -n "$spilled" ] && [ "${release:-13}" -lt 13 ]; then # 12.4 spills in none of them; of others nobody can choose the code
+if [ -n "$spilled" ] && [ "${release:-13}" -lt 13 ]; then # 12.4 spills in no kernel; others' code is not ours to change
     echo "note: the compiler of CUDA $release spills in some kernels, that of CUDA 13 in none:"$'\n'"$spilled"
 elif [ -n "$spilled" ]; then
     fail "kernels that spill (architecture, bytes, kernel):"$'\n'"$spilled"
@@ -93,7 +94,7 @@ PATH=$fake:$PATH cmake -S "$root" -B "$build/native" -DBACKEND=cuda -DBUILD_TEST
 grep -q 'nvidia-smi shows no GPU' "$log" || fail "CMAKE_CUDA_ARCHITECTURES=native without a GPU: $(tail -n 20 "$log")"
 rm -rf "$build/native"
 
-# ---- it starts, and says in one line why there is no GPU ----
+# ---- it starts, and says in one line why it finds no GPU ----
 refuses() { # refuses WORDS [NAME=VALUE...]: tt info in this environment
     local words=$1 status
     shift
@@ -106,7 +107,7 @@ refuses() { # refuses WORDS [NAME=VALUE...]: tt info in this environment
 }
 refuses 'no NVIDIA GPU' CUDA_VISIBLE_DEVICES=
 
-# The real runtime on a driver of ours, which it finds first; the numbers are those of CUDA's driver.
+# The real runtime with our fake driver, which it finds first. The numbers are error codes of CUDA's driver.
 driver=$build/driver
 mkdir -p "$driver"
 if ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC "$root/tests/backend/cuda/fake_driver.c" -o "$driver/libcuda.so.1" >"$log" 2>&1; then

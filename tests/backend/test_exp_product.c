@@ -1,5 +1,5 @@
-/* Cross-entropy in the head's product (TT_WITH_EXP and the kernels around it) against fp64: losses, and the gradient as
- * what is left in place of the logits times the factor of each row. Skipped where the device has no such product. */
+/* Cross-entropy fused into the head's product (TT_WITH_EXP and the kernels around it) against fp64. Checks the losses,
+ * and the gradient: what replaces the logits, times each row's factor. Skipped if the device has no such product. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct size {
     double spread; /* of logits */
 };
 
-/* One tile, many with a rest, half a tile at the end; and logits that are far apart. */
+/* One tile, many with a remainder, half a tile at the end; some with widely spread logits. */
 static const struct size sizes[] = {
     {1, 1, 64, 64, 1}, {300, 100, 128, 320, 1}, {140, 70, 64, 256, 8}, {257, 257, 192, 128, 4}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -91,7 +91,7 @@ static void head_free(struct head *h)
     matrix_free(&h->x), matrix_free(&h->w), matrix_free(&h->powers);
 }
 
-/* The logits of row r, and how far a float sum may be off. */
+/* Computes the logits of row r. Returns the largest rounding error of a float sum. */
 static double logits_of(const struct head *h, int64_t r, double *logits)
 {
     double off = 0;
@@ -141,7 +141,7 @@ static void losses_and_gradients(void)
     tt_backend_close(&backend);
 }
 
-/* A GPU does the same again; the SIMT machine has another order for each number of threads. */
+/* A GPU repeats the run; the SIMT machine uses another order for each number of threads. */
 static void same_bits_every_time(void)
 {
     static const int threads[] = {1, 4, 2};
@@ -159,8 +159,7 @@ static void same_bits_every_time(void)
     free(first);
 }
 
-/* A logit that is not a number makes the loss of its row one that is not, and of no other. Differences beyond 76 do not
- * overflow. */
+/* A NaN logit makes the loss of its own row NaN and of no other. Logits more than 76 apart do not overflow. */
 static void nan_and_overflow(void)
 {
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &backend));

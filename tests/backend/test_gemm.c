@@ -1,6 +1,6 @@
-/* Matrix multiplies of the backend against a triple loop in fp64: awkward sizes, transposes, views, batches, alpha
- * and beta, and nothing written outside C. On the CPU the matrix units, the BLAS and the built-in multiply are run, on
- * an AMD GPU hipBLASLt and hipBLAS. */
+/* Matrix multiplies of the backend against a triple loop in fp64: awkward sizes, transposes, views, batches, alpha and
+ * beta, and nothing written outside C. On the CPU, the matrix units, the BLAS and the built-in multiply are tested; on
+ * an AMD GPU, hipBLASLt and hipBLAS. */
 #include <unistd.h>
 
 #include "tests/backend/matrix_fixture.h"
@@ -9,7 +9,7 @@ struct shape {
     int64_t m, n, k, batch, gap;
     bool trans_a, trans_b;
     float alpha, beta;
-    bool from; /* beta multiplies another matrix than C */
+    bool from; /* beta multiplies another matrix, not C */
     int units;
 };
 
@@ -27,7 +27,7 @@ static double wanted(const struct shape *s, const struct matrix *a, const struct
     return s->alpha * sum + old;
 }
 
-/* Every element within the rounding of a float sum, and every gap untouched. */
+/* Every element is within the rounding of a float sum, and every gap is unchanged. */
 static void compare(const struct shape *s, const struct matrix *a, const struct matrix *b, const struct matrix *before,
                     const struct matrix *c)
 {
@@ -62,7 +62,7 @@ static void check_shape(const struct shape *s)
     matrix_random(&b, 2);
     matrix_random(&before, 3);
     if (s->beta == 0 || s->from)
-        matrix_set(&c, NAN); /* what is not to be read */
+        matrix_set(&c, NAN); /* must not be read */
     else
         matrix_random(&c, 3);
     struct tt_gemm g = {
@@ -80,7 +80,7 @@ static void check_shape(const struct shape *s)
     matrix_free(&before);
 }
 
-/* The shape in all four ways of transposing. */
+/* The shape with all four combinations of transposes. */
 static void check_transposes(struct shape s)
 {
     for (int t = 0; t < 4; t++) {
@@ -101,7 +101,7 @@ static void awkward_sizes(void)
                 struct shape s = {.m = sizes[i], .n = sizes[j], .k = sizes[k], .batch = 1, .alpha = 1};
                 if (s.m * s.n * s.k < 50000) {
                     check_transposes(s);
-                } else { /* these take long to check; each way has its turn */
+                } else { /* slow to check, so the combinations take turns */
                     s.trans_a = (i + j + k) & 1;
                     s.trans_b = (i + j + k) >> 1 & 1;
                     check_shape(&s);
@@ -109,7 +109,7 @@ static void awkward_sizes(void)
             }
 }
 
-/* Beyond any cache block or tile, with a remainder in each direction. */
+/* Larger than any cache block or tile, with a remainder in each dimension. */
 static void large_sizes(void)
 {
     check_transposes((struct shape){.m = 270, .n = 515, .k = 37, .batch = 1, .alpha = 1});
@@ -121,7 +121,7 @@ static void large_sizes(void)
     check_transposes((struct shape){.m = 4103, .n = 9, .k = 530, .batch = 1, .gap = 1, .alpha = 2, .beta = 0.5f});
 }
 
-/* From 2^24 on, and so on matrix units where a CPU has them. */
+/* From 2^24 multiplications on, which is where a CPU uses its matrix units. */
 static void largest_sizes(void)
 {
     if (!test_few()) check_transposes((struct shape){.m = 270, .n = 515, .k = 137, .batch = 1, .alpha = 1});
@@ -158,7 +158,7 @@ static void adds_another_matrix(void)
     check_transposes((struct shape){.m = 9, .n = 8, .k = 5, .batch = 1, .alpha = 1, .beta = 0, .from = true});
 }
 
-/* Another algorithm may be chosen for them. */
+/* With fewer multiprocessors (`units`), another algorithm may be chosen. */
 static void beside_others(void)
 {
     check_transposes((struct shape){.m = 35, .n = 67, .k = 31, .batch = 1, .alpha = 1, .units = 64});
@@ -175,7 +175,7 @@ static void empty_products(void)
     check_transposes((struct shape){.m = 5, .n = 7, .k = 3, .batch = 0, .alpha = 1});
 }
 
-/* A sum of ones is exact, so overlapping or forgotten pieces show as whole numbers. */
+/* A sum of ones is exact, so pieces that overlap or are forgotten show as whole numbers. */
 static void counts_exactly(void)
 {
     enum { M = 330, N = 340 };
@@ -197,8 +197,8 @@ static void counts_exactly(void)
     }
 }
 
-/* A is diagonal, so every element of C is one product, which fp32 rounds once. A way that splits factors must not lose
- * bits of them. NaN must arrive, whatever its bits, in its own row only. */
+/* A is diagonal, so every element of C is one product, which fp32 rounds once. An algorithm that splits factors must
+ * not lose bits of them. NaN, with whatever bits, must arrive, and only in its own row. */
 static void keeps_every_bit(void)
 {
     enum { N = 272 };
@@ -223,7 +223,7 @@ static void keeps_every_bit(void)
             if (!nan && !(fabs(got - want) <= worst * fabs(want))) worst = fabs(got / want - 1);
         }
     CHECK(!lost, "%d elements are numbers though a factor is NaN", lost);
-    CHECK(worst < 1.8e-7, "a product is wrong by %g of itself", worst); /* one and a half units in the last place */
+    CHECK(worst < 1.8e-7, "a product is wrong by %g of itself", worst); /* 1.5 units in the last place */
     matrix_free(&a);
     matrix_free(&b);
     matrix_free(&c);
@@ -283,7 +283,7 @@ static void refuses_other_types(void)
     tt_status_free(st);
 }
 
-/* ---- timed choices: a GPU's library has many ways to multiply, and the file says which was the fastest ---- */
+/* ---- timed choices: a GPU's library has many algorithms, and the file records which was the fastest ---- */
 
 static void multiply_tuned(const char *cache, struct matrix *c)
 {
@@ -304,7 +304,7 @@ static void multiply_tuned(const char *cache, struct matrix *c)
     struct shape s = {.m = 96, .n = 80, .k = 64, .batch = 1, .alpha = 1, .beta = 1};
     struct matrix ones = matrix_new(1, 96, 80, 0);
     matrix_set(&ones, 1);
-    compare(&s, &a, &b, &ones, c); /* timing has not added to C more than once */
+    compare(&s, &a, &b, &ones, c); /* timing did not add to C more than once */
     matrix_free(&a);
     matrix_free(&b);
     matrix_free(&ones);

@@ -1,9 +1,9 @@
-/* Products of 8-bit factors against a triple loop in fp64, with a scale for each factor or for each of its rows, on the
- * libraries that test_gemm.c names. */
+/* Products of 8-bit factors against a triple loop in fp64, with one scale per factor or per row, with the libraries
+ * that test_gemm.c names. */
 #include "core/base/fp8.h"
 #include "tests/backend/matrix_fixture.h"
 
-/* A factor (rows, k) and its scales, which are powers of two: one, or one for each row, the largest 2^15 times the
+/* A factor (rows, k) and its scales, which are powers of two: either one, or one per row, the largest 2^15 times the
  * smallest. */
 struct codes {
     uint8_t *host, *device;
@@ -54,7 +54,7 @@ static struct tt_gemm product_of(const struct codes *a, const struct codes *b, c
                             .scale_b = b->device_scales, .row_scales = a->by_rows};
 }
 
-/* As a part of what is added, without signs. */
+/* The worst error relative to the sum of the magnitudes of the terms. */
 static double error_of(const struct codes *a, const struct codes *b, const struct matrix *c, double before)
 {
     double worst = 0;
@@ -72,7 +72,7 @@ static double error_of(const struct codes *a, const struct codes *b, const struc
     return worst;
 }
 
-/* The tensor cores of a GPU add 8-bit products with fewer bits than fp32 has. */
+/* The tensor cores of a GPU add 8-bit products with less precision than fp32. */
 static void check_product(int64_t m, int64_t n, int64_t k, enum tt_dtype type_a, enum tt_dtype type_b, bool by_rows,
                           float beta)
 {

@@ -1,18 +1,19 @@
-/* Attention without S x S in memory. */
+/* Attention that never stores S x S scores. */
 #include "core/base/fp8.h"
 #include "tests/backend/kernels/attention.h"
 
-/* Of the cases that follow: */
-static bool tf32;                  /* floats whose products may be rounded */
-static struct tt_flash_tile asked; /* {0}: none */
+/* Settings for the following cases: */
+static bool tf32;                  /* multiply floats in tf32 */
+static struct tt_flash_tile asked; /* tile size; {0}: the kernel's own */
 static enum tt_dtype code_type = TT_E4M3;
 static bool always_codes;
-static int rise;                   /* keys, and so scores, grow towards the end of a sequence, or with -1 its begin */
+static int rise;                   /* scores grow towards the end of a sequence, or with -1 towards its beginning */
 
-/* What a factor that is computed on the way may lose: in tf32 less than its last digit (gpu_tf32), else half of it. */
+/* Relative error of a factor that the kernel computes: in tf32 less than its last digit (gpu_tf32), otherwise half of
+ * it. */
 static double loss(void) { return tf32 ? 0x1p-10 : kt.dtype == TT_F32 ? 0 : roundoff(kt.dtype); }
 
-/* Factors that are given lose nothing: in tf32 they have no more digits than that has. */
+/* Input factors have no rounding error: for tf32 they are rounded to its precision. */
 static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int64_t gap, double size)
 {
     struct tensor *t = input(name, kt.dtype, rows, cols, gap, size);
@@ -25,8 +26,8 @@ static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int6
     return t;
 }
 
-/* Random q, k, v whose scores have the given spread. If they rise they double three times on the way, so that whoever
- * goes through the keys in that order meets new maxima to the end. */
+/* Random q, k, v whose scores have the given spread. With `rise`, the scores double three times along the sequence, so
+ * a kernel that reads the keys in that direction meets new maxima until the end. */
 static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
 {
     double size = sqrt(spread / d->scale / sqrt((double)d->D));
@@ -39,24 +40,24 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
     return qkv;
 }
 
-/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively: the additions of D
- * products round like the steps of a random walk, then scaling, maximum and logarithm do, and the scores that count are
- * the largest, four times that size. A matrix unit adds up the products of half as many factors at a time in tf32 as in
- * 16 bits, so that there are twice as many sums to round. */
+/* The error of float32 scores of size `spread`, and the relative error of their exponentials. Adding D products rounds
+ * like the steps of a random walk; scaling, maximum and logarithm round too. The scores that matter are the largest,
+ * four times that size. In tf32 a matrix unit adds the products of half as many factors at a time as in 16 bits, so
+ * there are twice as many sums to round. */
 static double score_error(const struct dims *d, double spread)
 {
     return 2e-6 + (tf32 ? 2 : 1) * (8 + 2 * sqrt((double)d->D)) * 0x1p-24 * spread;
 }
 
-/* A probability is off by its score and by what it is divided by, and then rounded; those that fp16 has few digits
- * for, by its least number. */
+/* A probability carries the errors of its score and of its denominator, and is then rounded. If it is so small that
+ * fp16 has few digits for it, its error is fp16's smallest number. */
 static struct rounding rounding_at(const struct dims *d, double spread)
 {
     double relative = 2 * score_error(d, spread) + loss(), least = kt.dtype == TT_F16 ? 0x1p-24 : 1e-30;
     return (struct rounding){relative, least, roundoff(kt.dtype), 2e-6};
 }
 
-/* Two of three times with amax, every other time with codes, of which some are beyond their format. */
+/* With amax in two calls of three, and with codes in every other call. Some values exceed the code format. */
 static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o,
                          const struct tensor *lse)
 {
@@ -93,7 +94,7 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     close_to(lse, want_lse, 1e-6, score_error(d, spread));
 }
 
-/* The gradients of q and k, turned back by the angles of their rows; or what these may be off by. */
+/* Rotates the gradients of q and k back by the angles of their rows; with `sizes`, the bounds of their errors. */
 static void rotate_back(const struct dims *d, const double *cosines, const double *sines, double *dqkv, bool sizes)
 {
     int64_t pairs = d->D / 2;
@@ -106,8 +107,8 @@ static void rotate_back(const struct dims *d, const double *cosines, const doubl
         }
 }
 
-/* The first query of a document sees one key, whatever its score: nothing comes back to either through it, not even
- * rounding. `alone`: no other query was asked anything. */
+/* The first query of a document sees one key, whatever its score. So no gradient flows back through it to the query or
+ * the key, not even a rounding error. `alone`: no other query has a gradient. */
 static void check_first_queries(const struct dims *d, const struct tensor *dqkv, bool alone)
 {
     int64_t cols = columns(d), keys_end = (d->H + d->KV) * d->D;
@@ -130,10 +131,11 @@ static struct tt_device_info device(void)
     return info;
 }
 
-/* Whether the device has attention of its own, which knows the formats of its chip alone. */
+/* Whether the device has native attention kernels, which know only their own chip's code formats. */
 static bool has_native(void) { return !strncmp(device().kernels, "native", 6); }
 
-/* One time in four, or always_codes, the same launch once more, for codes: of o, of the gradients, or of both. */
+/* In every fourth call, or always with always_codes, launches again to write codes of o, of the gradients, or of
+ * both. */
 static void launch_with_codes(struct tt_flash_backward_args a, const struct tensor *o, const struct tensor *dqkv)
 {
     static int calls, launches;
@@ -141,9 +143,9 @@ static void launch_with_codes(struct tt_flash_backward_args a, const struct tens
     enum tt_dtype to = code_type == TT_E4M3 ? TT_E5M2 : TT_E5M2_FNUZ;
     struct tensor *codes = NULL, *transposed = NULL, *o_codes = NULL, *amax = NULL;
     if (calls++ % 4 && !always_codes) return;
-    int way = (launches + launches / 3) % 3; /* so that ways and sizes do not keep step */
+    int way = (launches + launches / 3) % 3; /* so that the choices do not stay in step with the sizes */
     launches++;
-    if (code_type != TT_E4M3 && has_native()) way = 2; /* others would compute them, with other last bits */
+    if (code_type != TT_E4M3 && has_native()) way = 2; /* the portable kernel would compute dqkv with other last bits */
     if (way != 1) {
         o_codes = new_tensor("o_codes", BYTES, o->cols, o->rows, 0);
         a.o_to = code_type, a.o_codes = o_codes->data;
@@ -168,7 +170,7 @@ static void launch_with_codes(struct tt_flash_backward_args a, const struct tens
     codes_are_of(transposed, dqkv, (float)smaller, to, true);
 }
 
-/* q, k, v, dout and what the forward made of them; then the gradients, twice. */
+/* Runs the backward on q, k, v, dout and the forward's results; then perhaps once more for codes. */
 static void launch_flash_backward(const struct dims *d, const struct tensor *qkv, const struct tensor *dout,
                                   const struct tensor *o, const struct tensor *lse, const struct tensor *dqkv,
                                   const struct tensor *cosines, const struct tensor *sines)
@@ -210,7 +212,7 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     within(dqkv, want, most);
 }
 
-/* Only the first query of each document is asked: dv alone is not 0. */
+/* Only the first query of each document has a gradient, so only dv is not 0. */
 static void check_flash_first(const struct dims *d)
 {
     new_case(DIMS ", first queries, cut %d", DIMS_OF(*d), cut);
@@ -230,14 +232,14 @@ static void check_flash_first(const struct dims *d)
     check_first_queries(d, dqkv, true);
 }
 
-/* NaN at row `at` of a sequence, in columns from `from` to `to`. */
+/* Writes NaN to row `at` of a sequence, in columns `from` up to `to`. */
 static void spoil(const struct dims *d, struct tensor *qkv, int64_t b, int64_t at, int64_t from, int64_t to)
 {
     for (int64_t c = from; c < to; c++) qkv->v[(b * d->S + at) * columns(d) + c] = (double)NAN;
     encode(qkv);
 }
 
-/* `width` columns of the rows that come before row `at` of sequence b, or are of another one, are what they were. */
+/* Checks that `width` columns are unchanged in the rows before row `at` of sequence b and in all other sequences. */
 static void check_unspoilt(const struct dims *d, const struct tensor *t, const double *before, int64_t width, int64_t b,
                            int64_t at)
 {
@@ -250,8 +252,8 @@ static void check_unspoilt(const struct dims *d, const struct tensor *t, const d
     }
 }
 
-/* What kernels.h says of keys and values that are no numbers: a key does not reach o and lse of the queries before it,
- * a value not their dq, though they may share a tile with it. From itself on the key reaches every query. */
+/* The rule of kernels.h for NaN in keys and values: a key does not affect o and lse of earlier queries, and a value not
+ * their dq, even in a shared tile. The key affects every query from its own position on. */
 static void check_flash_spoilt(const struct dims *d, int64_t at)
 {
     new_case(DIMS ", NaN at %" PRId64, DIMS_OF(*d), at);
@@ -293,7 +295,7 @@ static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t
 {
     struct dims d = {B, S, H, KV, D, (float)(1 / sqrt((double)D))};
     check_flash(&d, gap, spread);
-    /* Some so, some so: each costs as much as all else here. */
+    /* Alternates RoPE, since each variant costs as much as everything else here. */
     check_flash_backward(&d, gap, spread, (S + H + D / 2) % 2);
 }
 
@@ -305,7 +307,7 @@ static void flash_attends(void)
             if (*S != 65) flash_both_ways(1, *S, 2, 2, *D, 0, 1);
         }
     for EACH (S, 8, 16, 31, 32, 33, 63, 64, 127, 128, 129, 300) flash_both_ways(2, *S, 2, 1, 16, 0, 1);
-    for EACH (D, 96, 104, 128, 200, 256) { /* the largest heads have blocks of their own shapes */
+    for EACH (D, 96, 104, 128, 200, 256) { /* the largest heads have their own block shapes */
         flash_both_ways(1, 67, 2, 1, *D, 0, 1);
         flash_both_ways(1, 35, 2, 2, *D, 3, 1);
     }
@@ -313,7 +315,7 @@ static void flash_attends(void)
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
 }
 
-/* As many tokens as products of codes want. */
+/* Token counts as products of codes need them. */
 static void flash_writes_codes(void)
 {
     always_codes = true;
@@ -323,7 +325,7 @@ static void flash_writes_codes(void)
     always_codes = false;
 }
 
-/* Codes in the numbers that some chips have for them: of one launch in two. */
+/* Codes in other chips' number formats, in every second launch. */
 static void flash_writes_other_codes(void)
 {
     code_type = TT_E4M3_FNUZ, always_codes = true;
@@ -332,24 +334,24 @@ static void flash_writes_other_codes(void)
     code_type = TT_E4M3, always_codes = false;
 }
 
-/* Sequences of four heads each, with more heads than a GPU has multiprocessors. */
+/* Number of sequences of four heads each that give more heads than a GPU has multiprocessors. */
 static int64_t crowd(void) { return test_few() ? device().units / 2 + 4 : 70; }
 
-/* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
+/* Heads, lengths and sequence counts that exceed the tiles of the kernels that some chips have for them. */
 static void flash_attends_in_large_tiles(void)
 {
     for (int64_t D = 64; D <= 128; D += 64)
         for EACH (S, 1, 64, 129, 257) {
             flash_both_ways(1, *S, 4, 2, D, 8 * (*S % 2), 1);
-            flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the other way about RoPE */
+            flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the RoPE setting that the case above did not have */
         }
     flash_both_ways(1, 400, 1, 1, 64, 0, 1);
     flash_both_ways(1, 400, test_few() ? 1 : 3, 1, 128, 0, 1);
     flash_both_ways(crowd(), 33, 4, 2, 64, 0, 1);
 }
 
-/* A NaN in a document, where that begins with a tile and where it begins inside one, reaches no other document's
- * queries: a key not o and lse, a value not dq. */
+/* A NaN in a document, which may begin at a tile or inside one, does not reach the queries of other documents: a key
+ * not their o and lse, a value not their dq. */
 static void check_documents_apart(const struct dims *d, int64_t at)
 {
     new_case(DIMS ", NaN at %" PRId64 ", cut %d", DIMS_OF(*d), at, cut);
@@ -400,7 +402,7 @@ static void flash_keeps_to_documents(void)
     cut = JOINED;
 }
 
-/* The same for the tiles of the kernels that some chips have for these heads. */
+/* The same for the large tiles that some chips' own kernels have for these heads. */
 static void flash_keeps_to_documents_in_large_tiles(void)
 {
     for (cut = WHOLE; cut < CUTS; cut++) flash_both_ways(1, 257, 2, 1, cut % 2 ? 64 : 128, 0, 1);
@@ -416,7 +418,7 @@ static void flash_keeps_to_documents_in_large_tiles(void)
     cut = JOINED;
 }
 
-/* Tiles that fit nothing, one query or key at a time, and larger than everything. */
+/* Odd tiles: sizes that divide nothing, one query or key at a time, and larger than everything. */
 static void flash_attends_in_any_tile(void)
 {
     for EACH (rows, 1, 7, 33, 4096)
@@ -431,7 +433,7 @@ static void flash_attends_in_any_tile(void)
     asked = (struct tt_flash_tile){0};
 }
 
-/* Rows over several tiles, with new maxima in each, whichever end a kernel begins at. */
+/* Rows over several tiles, with a new maximum in each, from whichever end a kernel begins. */
 static void flash_attends_with_rising_scores(void)
 {
     for EACH (S, 260, 600)
@@ -477,7 +479,7 @@ static void references_differentiate(void)
     }
 }
 
-/* With TT_TEST_NATIVE set: only what a chip's own kernels are for, which are none for fp32. */
+/* With TT_TEST_NATIVE set: only what a chip's own kernels compute. They have no fp32. */
 static int test_native(void)
 {
     CHECK(has_native(), "this device has no kernels of its own");

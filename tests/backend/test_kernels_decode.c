@@ -1,5 +1,5 @@
-/* Text generation: products of a few rows, attention over a cache, and the choice of tokens. A row's results must not
- * depend on the rows beside it. */
+/* Text generation: products of a few rows, attention over a cache, and sampling of tokens. A row's results must not
+ * depend on the other rows. */
 #include "core/base/sample.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
@@ -16,7 +16,7 @@ static double dot(const double *a, const double *b, int64_t n)
 struct product {
     int64_t rows, in, out;
     bool norm, residual, gated, single;
-    double x, weight; /* sizes of x and of the norm's weights; 0: 1 */
+    double x, weight; /* scales of x and of the norm's weights; 0: 1 */
 };
 
 static const float EPS = 1e-5f;
@@ -36,7 +36,7 @@ static double linear_one(const struct product *p, const double *x, const double 
     return p->norm ? sum / sqrt(square + (double)EPS) : sum;
 }
 
-/* Row r alone has the bits that it has beside the others. */
+/* Row r alone gives the same bits as among the others. */
 static void alone_the_same(const struct product *p, const struct tensor *x, const struct tensor *w,
                            const struct tensor *norm, const double *want, int64_t r)
 {
@@ -83,7 +83,7 @@ static void multiplies_rows(void)
         }
     check_linear((struct product){3, 16, 8200, .norm = true, .single = true}); /* wide blocks */
     check_linear((struct product){1, 40, 128, .gated = true});
-    check_linear((struct product){2, 264, 33, .norm = true, .x = 4e3, .weight = 40}); /* fp16 does not hold x · norm */
+    check_linear((struct product){2, 264, 33, .norm = true, .x = 4e3, .weight = 40}); /* x · norm overflows fp16 */
     check_linear((struct product){2, 264, 33, .norm = true, .x = 0.02});
 }
 
@@ -114,7 +114,7 @@ static void fills_the_cache(void)
             check_fill(*T, 1, *D, 33, 0);
             check_fill(*T, 3, *D, 40, 2);
         }
-    if (kt.dtype != TT_F16) check_fill(65537, 1, 2, 65537, 0); /* more rows than a grid is high */
+    if (kt.dtype != TT_F16) check_fill(65537, 1, 2, 65537, 0); /* more rows than a grid may have */
 }
 
 /* ---- attention ---- */
@@ -191,7 +191,7 @@ static void check_decode(struct attention a, const int32_t *pos)
            .parts = (float *)parts->data, .rows = a.rows, .heads = a.H, .kv_heads = a.KV, .D = a.D, .length = a.length,
            .scale = (float)scale);
     close_to(o, want, off, size * off);
-    for (int64_t r = 0; r < a.rows; r++) /* what was written is in its place, and can be rounded the other way */
+    for (int64_t r = 0; r < a.rows; r++) /* what was written is in its place; it may be rounded the other way */
         for (int64_t d = 0; d < cols; d++) {
             int64_t i = (r * a.length + pos[r]) * cols + d;
             CHECK(v->v[i] == values[i] && fabs(k->v[i] - keys[i]) <= 2 * roundoff(kt.dtype) * (fabs(keys[i]) + size),
@@ -208,12 +208,12 @@ static void decodes(void)
                 check_decode((struct attention){3, 4, *KV, *D, 130, 1}, some);
                 check_decode((struct attention){1, *KV, *KV, *D, *pos + 1, 10}, some);
             }
-    check_decode((struct attention){1, 20, 2, 16, 70, 1}, (int32_t[]){66}); /* more heads than a block has */
-    check_decode((struct attention){1, 2, 1, 4096, 3, 1}, (int32_t[]){2});  /* as large as few are */
+    check_decode((struct attention){1, 20, 2, 16, 70, 1}, (int32_t[]){66}); /* more heads than a block takes */
+    check_decode((struct attention){1, 2, 1, 4096, 3, 1}, (int32_t[]){2});  /* a head as large as few are */
     if (kt.dtype == TT_F32) check_decode((struct attention){1, 4, 2, 16, 130, 1e3}, (int32_t[]){100});
 }
 
-/* ---- the next token ---- */
+/* ---- sampling the next token ---- */
 
 struct choice {
     int64_t rows, V, known;
@@ -221,7 +221,7 @@ struct choice {
     int64_t top_k;
 };
 
-/* What may be drawn, as one would write it down: sorted, cut, and in the order of tokens with its share. */
+/* The probabilities computed plainly: sorted, cut off, then listed in token order. */
 static void shares(const struct choice *c, const double *logits, double *share)
 {
     double *p = doubles(c->known), top = -INFINITY, total = 0, sum = 0;

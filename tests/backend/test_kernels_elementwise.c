@@ -1,11 +1,11 @@
-/* Kernels that take one mathematical step per element, row or column, and SwiGLU. */
+/* Kernels that do one mathematical operation per element, row or column, and SwiGLU. */
 #include "tests/backend/kernels/kernels.h"
 
 static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 static double silu(double x) { return x * sigmoid(x); }
 static double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
 
-/* Where exponentials overflow and vanish. */
+/* Values whose exponentials overflow or vanish. */
 static const double extremes[] = {80, -80, 1e4, -1e4, 88.5, -88.5, -103.5, 20, -20, 1e-6, -1e-6, 0};
 enum { EXTREMES = sizeof extremes / sizeof *extremes };
 
@@ -63,7 +63,7 @@ static void scale(int64_t n)
     check_scale(n, true);
 }
 
-/* Rounded to the nearest, ties to even, as the test's own formats do. */
+/* Rounds to nearest, ties to even, like the formats of the tests. */
 static void cast(int64_t n)
 {
     new_case("%" PRId64, n);
@@ -249,7 +249,7 @@ static void silu_both_ways(int64_t rows, int64_t cols, int64_t gap)
 
 static void silus(void) { for_shapes_and_gaps(silu_both_ways); }
 
-/* ---- SwiGLU: rows of gate (F) then up (F) ---- */
+/* ---- SwiGLU: each row has the gate (F), then up (F) ---- */
 
 struct glu {
     int64_t rows, F;

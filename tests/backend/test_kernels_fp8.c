@@ -1,5 +1,5 @@
-/* 8-bit factors: the largest magnitudes of tensors, and their codes. The conversions themselves are tested in
- * tests/core/base/test_fp8.c; here the kernels must give the same codes, whole and transposed. */
+/* 8-bit factors: the largest magnitudes of tensors, and their codes. tests/core/base/test_fp8.c tests the conversions
+ * themselves; here the kernels must give the same codes, plain and transposed. */
 #include "core/base/fp8.h"
 #include "tests/backend/kernels/kernels.h"
 
@@ -91,7 +91,7 @@ static void check_cast(struct tensor *x, struct how how, float given_scale)
     codes_are_of(turned, x, used, how.to, true);
 }
 
-/* Every way at one of the formats, the next at the next shape. */
+/* Every variant in one of the formats; the next shape takes the next format. */
 static void check_cast_shape(int64_t rows, int64_t cols, int64_t gap)
 {
     static int shapes;
@@ -106,12 +106,12 @@ static void check_cast_shape(int64_t rows, int64_t cols, int64_t gap)
 static void casts_of_all_shapes(void)
 {
     for_shapes_and_gaps(check_cast_shape);
-    for EACH (rows, 16, 128, 144, 272) /* with vectors, in whole and in partial squares */
+    for EACH (rows, 16, 128, 144, 272) /* vectorised, in whole and in partial squares */
         for EACH (cols, 16, 128, 144, 256, 400) check_cast_shape(*rows, *cols, 0);
     check_cast_shape(144, 128, 16);
 }
 
-/* Every bf16 number (in the other types, what it becomes in them) in every format. */
+/* Every bf16 number (rounded to the other activation types) in every format. */
 static void every_number_has_its_code(void)
 {
     double *all = must(calloc(65536, sizeof *all));
@@ -152,7 +152,8 @@ static void compare_row_codes(const struct tensor *t, const struct tensor *x, co
     }
 }
 
-/* Magnitudes, then codes by them, as they are and transposed; then only the latter, by the scales that were made. */
+/* Takes the magnitudes, then makes codes by them, plain and transposed; then makes only one of the two by the same
+ * scales. */
 static void check_rows(struct tensor *x, enum tt_dtype to)
 {
     int64_t rows = x->rows, cols = x->cols, n = rows + cols;
@@ -199,7 +200,7 @@ static void casts_by_rows(void)
     check_rows_shape(144, 128, 16);
 }
 
-/* Each row and column with what is wrong in it: zeros, infinity, NaN, very large and very small ones. */
+/* Each row and column has a different extreme: zeros, infinity, NaN, very large and very small numbers. */
 static void rows_with_extremes(void)
 {
     double v[5 * 40] = {0};
@@ -214,9 +215,9 @@ static void rows_with_extremes(void)
     }
 }
 
-/* ---- what would be cast, made on the way ---- */
+/* ---- casts fused with the kernel that makes their input ---- */
 
-/* As rmsnorm stores it and fp8_cast casts it. */
+/* The same codes as rmsnorm followed by fp8_cast. */
 static void check_normed(int64_t rows, int64_t cols)
 {
     new_case("%" PRId64 " x %" PRId64 ", normalised", rows, cols);
@@ -242,7 +243,7 @@ static void normalises_on_the_way(void)
     for EACH (cols, 16, 144, 256) check_normed(144, *cols);
 }
 
-/* As swiglu_backward stores them and fp8_cast casts them. */
+/* The same codes as swiglu_backward followed by fp8_cast. */
 static void check_glu(int64_t rows, int64_t F, enum tt_dtype to)
 {
     new_case("%" PRId64 " x %" PRId64 ", SwiGLU, format %d", rows, F, (int)to);
@@ -264,7 +265,7 @@ static void check_glu(int64_t rows, int64_t F, enum tt_dtype to)
     codes_are_of(h8, h, (float)h_scale, to_h, true);
 }
 
-/* With given scales, forward and backward; the largest magnitudes are taken on the way. */
+/* With given scales, forward and backward; the kernels also take the largest magnitudes. */
 static void check_glu_by_scale(int64_t rows, int64_t F, enum tt_dtype to)
 {
     new_case("%" PRId64 " x %" PRId64 ", SwiGLU by scales, format %d", rows, F, (int)to);
@@ -274,7 +275,7 @@ static void check_glu_by_scale(int64_t rows, int64_t F, enum tt_dtype to)
     struct tensor *dgu = output("dgu", kt.dtype, rows, 2 * F, 0), *out = new_tensor("codes", BYTES, rows, 2 * F, 0);
     struct tensor *turned = new_tensor("turned", BYTES, 2 * F, rows, 0), *h8 = new_tensor("h8", BYTES, F, rows, 0);
     struct tensor *plain = new_tensor("h codes", BYTES, rows, F, 0);
-    double zero = 0, one = 0x1p-26, h_one = 0x1p-8; /* so that some are too large */
+    double zero = 0, one = 0x1p-26, h_one = 0x1p-8; /* so that some values exceed the format */
     struct tensor *most = given("amax", TT_F32, 1, 1, 0, &zero), *most_h = given("amax of h", TT_F32, 1, 1, 0, &zero);
     struct tensor *scale = given("scale", TT_F32, 1, 1, 0, &one), *h_scale = given("h_scale", TT_F32, 1, 1, 0, &h_one);
     LAUNCH(swiglu, .gu = gu->data, .h = h_there->data, .rows = rows, .F = F);
@@ -304,8 +305,8 @@ static void swiglu_with_scales(void)
 
 /* ---- scales from a history ---- */
 
-/* A run of steps of n tensors on `ranks` ranks. Tensor 0 is always 0, 1 has an outlier in step 3, 2 a NaN and 3 an
- * infinity in step 5; the others are random. */
+/* Simulates steps of n tensors on `ranks` ranks. Tensor 0 is always 0; tensor 1 has an outlier in step 3; in step 5
+ * tensor 2 has a NaN and tensor 3 an infinity; the others are random. */
 static double magnitude(int64_t step, int64_t i, int64_t rank)
 {
     if (i == 0) return 0;

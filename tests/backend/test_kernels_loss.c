@@ -1,12 +1,12 @@
-/* Tokens in, loss out: the embedding, and cross-entropy in one kernel and in single steps. */
+/* From tokens to the loss: the embedding, and cross-entropy in one kernel and in single steps. */
 #include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 
-/* Tokens lie in rows of S + 1 for B sequences, in slots that are slot_stride apart. */
+/* Tokens of B sequences in rows of S + 1, in slots that are slot_stride apart. */
 struct text {
     int64_t B, S, V, slot_stride;
     struct tensor *tokens, *state; /* state or NULL */
-    const double *base;            /* of the slot that the state names */
+    const double *base;            /* the slot that the state selects */
 };
 
 /* Which targets are ignored: none, every third token, or all. */
@@ -31,7 +31,7 @@ static int64_t token(const struct text *t, int64_t row)
     return stored < 0 ? ~stored : stored;
 }
 
-/* Negative: ignored. */
+/* Negative if it is ignored. */
 static int64_t target(const struct text *t, int64_t row)
 {
     return (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S + 1];
@@ -55,8 +55,8 @@ static void check_embedding(int64_t B, int64_t S, int64_t V, int64_t C, int64_t 
     exactly(y, want);
 }
 
-/* The tokens of the slot get ends where the documents have them; the last token of a row is a target alone, and an end
- * there belongs to no document of the row. Tokens of the other slot, and other tokens, end nothing. */
+/* The tokens of the slot end documents where `cut` says so. The last token of a row is only a target, and an end there
+ * belongs to no document of the row. Tokens of the other slot and other tokens end nothing. */
 static void check_document_bounds(int64_t B, int64_t S, int64_t slot, enum cut cut, bool with_ends)
 {
     enum { END = 7 };
@@ -111,10 +111,10 @@ static void embeds(void)
             }
     check_embedding(4, 130, 1000, 256, 1);
     check_embedding_backward(4, 130, 50, 256, 1);
-    check_embedding_backward(4, 130, 3, 65, 1); /* tokens with long runs of positions, rows that are not vectors */
+    check_embedding_backward(4, 130, 3, 65, 1); /* long runs of one token; rows that are not whole vectors */
     check_embedding_backward(1, 2048, 15, 5, 0);
-    check_embedding_backward(1, 2049, 15, 5, 0); /* too many to be counted one by one: tokens of one digit, */
-    check_embedding_backward(21, 100, 1000, 8, 1); /* of several */
+    check_embedding_backward(1, 2049, 15, 5, 0); /* too many to count one by one; tokens of one digit */
+    check_embedding_backward(21, 100, 1000, 8, 1); /* tokens of several digits */
     check_embedding_backward(21, 100, 20000, 3, 1);
 }
 
@@ -169,7 +169,7 @@ static void references_differentiate(void)
 
 /* ---- cross-entropy ---- */
 
-/* What a case varies: rows of logits from the middle of the text, their size, and the options. */
+/* What a case varies: the rows of logits within the text, their size, and the options. */
 struct loss_case {
     int64_t rows, V, first, slot;
     double spread;
@@ -184,7 +184,7 @@ static struct text case_text(const struct loss_case *c)
     return make_text((c->first + c->rows + S - 1) / S, S, c->V, (int)c->slot, 512);
 }
 
-/* The gradients of ignored targets are 0 to the bit. */
+/* The gradients of ignored targets are exactly 0. */
 static void zero_where_ignored(const struct tensor *x, const struct text *t, const struct loss_case *c)
 {
     int64_t other = 0;
@@ -193,7 +193,7 @@ static void zero_where_ignored(const struct tensor *x, const struct text *t, con
     CHECK(other == 0, "[%s] %" PRId64 " gradients of ignored targets are not 0", kt.label, other);
 }
 
-/* A fp32 logit of that size is off by so much, and its exponential relatively. */
+/* The error of a fp32 logit of this size, which is also the relative error of its exponential. */
 static double logit_error(double spread) { return 2e-6 + 4 * 0x1p-24 * spread; }
 
 static void check_cross_entropy_apart(const struct loss_case *c, int64_t gap)
@@ -217,11 +217,11 @@ static void check_cross_entropy_apart(const struct loss_case *c, int64_t gap)
     if (c->grad) close_to(x, want, logit_error(c->spread), total * 1e-6);
     else exactly(x, want);
     if (!amax) return;
-    double most = c->grad ? largest(x, before) : before; /* the target's may be off by the rounding of its row's sum */
+    double most = c->grad ? largest(x, before) : before; /* a target's may be off by its row's rounded sum */
     close_to(amax, &most, 1e-6 + 2 * roundoff(kt.dtype), total * 1e-6);
 }
 
-/* Rows that follow each other, that begin at multiples of 16 bytes, and that begin anywhere. */
+/* Rows without gaps, rows that begin at multiples of 16 bytes, and rows that begin anywhere. */
 static void check_cross_entropy(const struct loss_case *c)
 {
     int64_t unit = 16 / (int64_t)tt_dtype_size(kt.dtype), aligned = (c->V + unit - 1) / unit * unit - c->V;
@@ -230,7 +230,7 @@ static void check_cross_entropy(const struct loss_case *c)
     check_cross_entropy_apart(c, 3);
 }
 
-/* ---- around a product that leaves exponentials ---- */
+/* ---- the kernels around a product that stores exponentials ---- */
 
 static void check_target_logit(const struct loss_case *c, int64_t cols)
 {
@@ -257,7 +257,7 @@ static void check_target_logit(const struct loss_case *c, int64_t cols)
     close_to(logits, want, 1e-6, 0x1p-23 * size * (double)cols);
 }
 
-/* From exponentials and their partial sums to losses and gradients. */
+/* Computes losses and gradients from exponentials and their partial sums. */
 static void check_loss_of_sums(const struct loss_case *c, int64_t parts)
 {
     struct text t = case_text(c);
@@ -357,7 +357,7 @@ static void for_loss_cases(void (*check)(const struct loss_case *))
                     check(&(struct loss_case){17, *V, 2, grad, (double)*spread, grad});
 }
 
-/* A logit that is not finite must reach the loss, so that the step is skipped. */
+/* A NaN or infinite logit must reach the loss, so that the step is skipped. */
 static void losses_show_what_is_not_finite(void)
 {
     const double bad[] = {(double)NAN, (double)INFINITY};
@@ -379,7 +379,7 @@ static void losses_show_what_is_not_finite(void)
         }
 }
 
-/* Rows of one warp, of a block, and longer than its registers hold. */
+/* Rows for one warp, for a block, and longer than a block's registers hold. */
 static void ignores_targets(void)
 {
     for (int how = THIRDS; how <= IGNORED; how++) {
@@ -405,7 +405,7 @@ static void logs_sums_of_exponentials(void) { for_loss_cases(check_row_logsumexp
 static void gathers_targets(void) { for_loss_cases(check_gather_nll); }
 static void subtracts_targets(void) { for_loss_cases(check_sub_target); }
 
-/* logsumexp, subtract, gather; exp, subtract one, scale: what the one kernel does. */
+/* logsumexp, subtract, gather; exp, subtract one, scale: together they equal the one kernel. */
 static void check_steps(const struct loss_case *c)
 {
     struct text t = case_text(c);
@@ -469,8 +469,8 @@ static void sums_only_what_counts(int64_t n)
     close_to(out, want, 1e-6, 1e-6 * size);
 }
 
-/* torch.nn.functional.cross_entropy(x, targets, ignore_index=-100) in float64, and its gradient in row 4, of PyTorch
- * 2.15; x[r][c] = ((37 r + 11 c) mod 23 - 11) / 8. The mean over the counted targets comes from clip_scale. */
+/* torch.nn.functional.cross_entropy(x, targets, ignore_index=-100) of PyTorch 2.15 in float64, and its gradient in row
+ * 4, for x[r][c] = ((37 r + 11 c) mod 23 - 11) / 8. clip_scale computes the mean over the counted targets. */
 static void as_pytorch(bool one_kernel, const bool ignored[10], double want_loss, const double want_row[7])
 {
     static const int targets[10] = {3, 0, 6, 2, 5, 1, 1, 4, 0, 6};
@@ -530,7 +530,7 @@ static void sums_losses(void)
     for_lengths(sums_only_what_counts);
 }
 
-/* Into the state's own loss, as the plan has it; nothing else of the state changes. */
+/* The sum goes to the state's loss, as in the plan. No other field of the state changes. */
 static void sums_losses_into_the_state(void)
 {
     new_case("into the state");

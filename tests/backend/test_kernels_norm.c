@@ -32,7 +32,7 @@ static void norm_backward(const struct norm *n, const double *x, const double *w
     }
 }
 
-/* The weight's gradient over the p-th of `parts` runs of rows. */
+/* The weight's gradient, for each of `parts` runs of rows. */
 static void norm_weight_parts(const struct norm *n, const double *x, const double *rstd, const double *dy,
                               int64_t parts, double *partial)
 {
@@ -44,7 +44,7 @@ static void norm_weight_parts(const struct norm *n, const double *x, const doubl
 
 /* ---- the references ---- */
 
-/* Of the weight and then x, packed. */
+/* Input: the weight, then x. */
 static void norm_packed(const double *packed, double *y, const void *context)
 {
     const struct norm *n = context;
@@ -71,7 +71,7 @@ static void references_differentiate(void)
 
 enum sum_place { NO_DELTA, SUM_APART, SUM_ON_X, SUM_ON_DELTA };
 
-/* With amax, the result itself may be left out. */
+/* With amax, y may be left out. */
 static void check_without_result(const struct tensor *x, const struct tensor *weight, const struct tensor *y)
 {
     double zero = 0;
@@ -118,7 +118,7 @@ static void normalises(void)
     for_row_widths(rmsnorm);
 }
 
-/* eps rules when x is tiny; squares must not overflow when it is large. */
+/* eps dominates when x is tiny; squares must not overflow when x is large. */
 static void normalises_extremes(void)
 {
     check_rmsnorm(5, 100, 1e-4, NO_DELTA);
@@ -132,7 +132,7 @@ enum residual { NO_DRES, DRES_APART, DRES_IS_DX };
 static enum tt_dtype code_type = TT_E5M2;
 static bool in_codes;
 
-/* With codes every other time at least; some are beyond their format. */
+/* With codes in at least every other call; some values exceed the code format. */
 static void launch_backward(struct tt_rmsnorm_backward_args a, const struct tensor *dx)
 {
     static int calls;
@@ -167,7 +167,7 @@ static void check_rmsnorm_backward(int64_t rows, int64_t cols, int64_t parts, en
     norm_backward(&n, x->v, weight->v, rstd->v, dy->v, want);
     norm_weight_parts(&n, x->v, rstd->v, dy->v, parts, want_partial);
     for (int64_t i = 0; dres && i < rows * cols; i++) want[i] += dres->v[i];
-    double terms = 1; /* the largest of those that cancel in dx: all of them, with one column */
+    double terms = 1; /* the largest term that cancels in dx; with one column all cancel */
     for (int64_t i = 0; i < rows * cols; i++)
         terms = fmax(terms, fabs(dy->v[i] * weight->v[i % cols] * rstd->v[i / cols]));
     struct tensor *amax = new_amax();
@@ -196,7 +196,7 @@ static void goes_back(void)
     check_rmsnorm_backward(130, 65, 64, DRES_IS_DX);
 }
 
-/* Of as many rows as products of codes want: in runs of whole chunks and in others, the last one shorter, of teams of
+/* Row counts as products of codes need them: runs of whole chunks and others, a shorter last run, and thread teams of
  * all sizes. */
 static void goes_back_in_codes(void)
 {
@@ -272,7 +272,7 @@ static void takes_roots(void)
     for_lengths(rsqrt_backward);
 }
 
-/* square, mean, rsqrt, two products: what the one kernel does. */
+/* square, mean, rsqrt, two products: together they equal the one kernel. */
 static void check_steps(int64_t rows, int64_t cols)
 {
     new_case("%" PRId64 " x %" PRId64 " in steps", rows, cols);
@@ -324,13 +324,13 @@ static void steps_equal_the_one_kernel(void)
     }
 }
 
-/* ---- of each head of q and k in packed rows ---- */
+/* ---- norms of each head of q and k, in packed rows ---- */
 
 struct packed {
     int64_t T, heads, kv_heads, D;
 };
 
-/* The head's elements in packed rows of `cols`, and the weight that is its own of q's and k's. */
+/* The weight of head h: heads of q share one, heads of k another. */
 static const double *own_weight(const struct packed *p, int64_t h, const double *q, const double *k)
 {
     return h < p->heads ? q : k;
@@ -367,7 +367,7 @@ static void check_head_norm_backward(const struct packed *p, int64_t gap, int64_
     struct tensor *q = input("q_weight", kt.dtype, 1, D, 0, 1), *k = input("k_weight", kt.dtype, 1, D, 0, 1);
     struct tensor *partial = output("partial", TT_F32, parts, 2 * D, 0);
     double *want = copy_doubles(dx->v, p->T * cols), *want_partial = doubles(parts * 2 * D), *y = doubles(D), rstd;
-    double terms = 1; /* the largest of those that cancel in dx */
+    double terms = 1; /* the largest term that cancels in dx */
     struct norm one = {1, D};
     for (int64_t i = 0; i < p->T * all; i++) {
         int64_t t = i / all, h = i % all, at = t * cols + h * D;

@@ -2,16 +2,16 @@
 #include "core/base/half.h"
 #include "tests/backend/kernels/kernels.h"
 
-static const float beta1 = 0.9f, beta2 = 0.95f, adam_eps = 1e-3f, decay = 0.1f; /* an eps that shows */
+static const float beta1 = 0.9f, beta2 = 0.95f, adam_eps = 1e-3f, decay = 0.1f; /* an eps large enough to show */
 
-static int32_t units; /* that it may take */
+static int32_t units; /* multiprocessors that it may use; 0: all */
 
 struct arena {
     int64_t n;
     struct tensor *w, *m, *v, *grad, *state, *copy; /* copy or NULL */
 };
 
-/* gap 1 starts every buffer one element off the boundary, as a tensor inside the arena may. */
+/* With gap 1 every buffer starts one element off alignment, as a tensor inside the arena may. */
 static struct arena make_arena(int64_t n, int64_t gap)
 {
     struct arena a = {n, input("w", TT_F32, 1, n, gap, 0.1), input("m", TT_F32, 1, n, gap, 0.01),
@@ -73,7 +73,7 @@ static void adamw(int64_t n)
 
 static void adamw_steps(void) { for_lengths(adamw); }
 
-/* A copy of the weights in the type of the activations. */
+/* The kernel also writes a copy of the weights in the activations' type. */
 static void adamw_copies(void)
 {
     for EACH (n, 1, 65, 4099, 70001) {
@@ -87,7 +87,7 @@ static void adamw_copies(void)
     }
 }
 
-/* Weights in two halves, in bf16, move as whole ones do, to the last bit. */
+/* Weights stored in two 16-bit halves change exactly as whole fp32 weights do. */
 static void move_whole(struct arena *a, int64_t decay_end)
 {
     enum tt_dtype type = kt.dtype;
@@ -109,7 +109,7 @@ static void check_split(int64_t n, int64_t gap)
         struct tt_state s = step_state(step, 1);
         split.state = whole.state = structure("state", &s, sizeof s);
         tt_split_halves((float *)whole.w->data, parts, parts + n, n);
-        tt_join_halves(parts, parts + n, (float *)whole.w->data, n); /* none in the middle */
+        tt_join_halves(parts, parts + n, (float *)whole.w->data, n); /* without ties */
         if (step == 1) memcpy(high->data, parts, (size_t)n * 2), memcpy(low->data, parts + n, (size_t)n * 2);
         LAUNCH(adamw, .state = (struct tt_state *)split.state->data, .m = (float *)split.m->data,
                .v = (float *)split.v->data,
@@ -134,7 +134,7 @@ static void adamw_in_halves(void)
     kt.dtype = TT_F32;
 }
 
-/* On a few multiprocessors, beside others: right, and the same bits as on all. */
+/* On a few multiprocessors, beside other kernels, the result is right and has the same bits as on all. */
 static void adamw_beside_others(void)
 {
     for EACH (few, 1, 3, 200) {
@@ -190,7 +190,8 @@ static struct arena same_arena(const struct arena *a, int64_t gap)
     return b;
 }
 
-/* A moment is the reference's as it was drawn; where the kernel's float differs in its last bits, a neighbour of it. */
+/* A moment equals the reference, stochastically rounded with the same random draw. It may be a neighbouring number if
+ * the kernel's float differs in its last bits. */
 static void check_drawn(const struct tensor *t, const double *want, int64_t step, int shift)
 {
     const uint16_t *got = (const uint16_t *)t->data;
@@ -198,7 +199,7 @@ static void check_drawn(const struct tensor *t, const double *want, int64_t step
     for (int64_t i = 0; i < t->cols; i++) {
         uint16_t drawn = tt_to_bf16_drawn((float)want[i], tt_draw(1000 + i, step) >> shift);
         int apart = abs((int)got[i] - (int)drawn);
-        bool near = apart <= 1 || fabs((double)tt_from_bf16(got[i]) - want[i]) < 1e-8; /* or of a difference near 0 */
+        bool near = apart <= 1 || fabs((double)tt_from_bf16(got[i]) - want[i]) < 1e-8; /* or both near 0 */
         others += apart != 0;
         CHECK(near, "[%s] %s[%" PRId64 "] is %.9g for %.9g", kt.label, t->name, i, (double)tt_from_bf16(got[i]),
               want[i]);
@@ -219,7 +220,7 @@ static void check_bf16_moments(int64_t n, int64_t gap)
     close_to(a.w, w, 2e-6, 1e-7);
     check_drawn(a.m, m, 3, 0);
     check_drawn(a.v, v, 3, 16);
-    launch_bf16(&parts, 0, n / 3, beta2); /* in parts, as ranks and layers have them: the same bits */
+    launch_bf16(&parts, 0, n / 3, beta2); /* in parts, as ranks and layers do: the same bits */
     launch_bf16(&parts, n / 3, n, beta2);
     CHECK(!memcmp(parts.w->data, a.w->data, (size_t)n * 4) && !memcmp(parts.m->data, a.m->data, (size_t)n * 2) &&
               !memcmp(parts.v->data, a.v->data, (size_t)n * 2),
@@ -236,7 +237,7 @@ static void moments_in_bf16(void)
     units = 0;
 }
 
-/* With a beta2 of 0.999 a step changes v by less than bf16 can say. Drawn, it still comes to where it belongs. */
+/* With beta2 0.999 a step changes v by less than bf16 can represent. With stochastic rounding v still converges. */
 static void slow_moments_arrive(void)
 {
     enum { N = 512, STEPS = 1000 };
@@ -259,7 +260,7 @@ static void slow_moments_arrive(void)
     CHECK(fabs(mean / want - 1) < 0.01, "the mean of v is %.6g, of floats %.6g", mean, want);
 }
 
-/* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
+/* A parameter that never had a gradient does not change: 0/(0 + eps), not 0/0. */
 static void adamw_leaves_what_has_no_gradient(void)
 {
     new_case("no gradients");
@@ -279,7 +280,7 @@ static void adamw_leaves_what_has_no_gradient(void)
     exactly(a.v, zeros);
 }
 
-/* Gradients of a skipped step may be anything, and still nothing changes. */
+/* A skipped step changes nothing, whatever its gradients are. */
 static void adamw_skips(void)
 {
     new_case("apply 0");
@@ -347,7 +348,7 @@ static void each_step(int64_t n)
 
 static void adam_in_single_steps(void) { for_lengths(each_step); }
 
-/* The same three steps by both ways, with and without decay, from the same random numbers. */
+/* The same three steps both ways, with and without decay, with the same random numbers. */
 static void check_steps_equal(int64_t n, bool decayed)
 {
     new_case("%" PRId64 ", decay %d", n, decayed);
@@ -363,7 +364,7 @@ static void check_steps_equal(int64_t n, bool decayed)
         launch_adamw(&one, decayed ? n : 0);
         launch_steps(&many, decayed ? decay : 0);
     }
-    close_to(many.m, one.m->v, 1e-6, 3 * 4e-9); /* the terms of a sum cancel: three times what one step may round */
+    close_to(many.m, one.m->v, 1e-6, 3 * 4e-9); /* the terms cancel: three times one step's rounding */
     close_to(many.v, one.v->v, 1e-6, 1e-9);
     close_to(many.w, one.w->v, 1e-6, 1e-7);
 }

@@ -1,4 +1,4 @@
-/* RoPE, in one kernel and in single steps, and the kernels that move heads about. */
+/* RoPE, in one kernel and in single steps, and the kernels that rearrange heads. */
 #include "tests/backend/kernels/kernels.h"
 
 struct dims {
@@ -14,7 +14,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 #define DIMS "B %" PRId64 ", S %" PRId64 ", H %" PRId64 ", KV %" PRId64 ", D %" PRId64
 #define DIMS_OF(d) (d).B, (d).S, (d).H, (d).KV, (d).D
 
-/* Tables of the given number of positions. */
+/* cos and sin for a number of positions. */
 struct tables {
     struct tensor *cos, *sin;
 };
@@ -32,7 +32,7 @@ static struct tables make_tables(int64_t positions, int64_t D)
     return t;
 }
 
-/* Turns one head of D in place, at a position; sign -1 turns back. */
+/* Rotates one head of D in place, by a position's angles; sign -1 rotates back. */
 static void turn(double *x, int64_t D, int64_t position, const struct tables *t, double sign)
 {
     for (int64_t i = 0; i < D / 2; i++) {
@@ -43,7 +43,7 @@ static void turn(double *x, int64_t D, int64_t position, const struct tables *t,
     }
 }
 
-/* The first `heads` heads of T rows of `cols`. */
+/* Rotates the first `heads` heads of T rows of `cols`. */
 static void turn_rows(double *x, int64_t T, int64_t cols, int64_t heads, const struct dims *d, const struct tables *t,
                       double sign)
 {
@@ -74,7 +74,7 @@ static void turns(void)
             for (int inverse = 0; inverse < 2; inverse++) check_rope(&shapes[i], *gap, inverse);
 }
 
-/* Enough of them that a GPU's thread turns several rows, with sequences that end among these. */
+/* So many rows that a GPU thread rotates several, with ends of sequences among them. */
 static void turns_many_rows(void)
 {
     struct dims many = {9, 123, 12, 4, 64};
@@ -161,7 +161,7 @@ static void steps_equal_the_one_kernel(void)
 
 /* ---- layouts ---- */
 
-/* Where row (b, s) and column (h, i) of a view lies in (B, heads, S, D). */
+/* The index of row (b, s) and column (h, i) of a view in (B, heads, S, D). */
 static int64_t in_heads(const struct dims *d, int64_t heads, int64_t row, int64_t col)
 {
     return ((row / d->S * heads + col / d->D) * d->S + row % d->S) * d->D + col % d->D;
@@ -195,7 +195,7 @@ static void splits_and_merges_heads(void)
             for (int merge = 0; merge < 2; merge++) check_heads(&shapes[i], *gap, merge);
 }
 
-/* One row of q, k and v to the three tensors of heads (or back). */
+/* Copies one row of q, k and v to the three tensors of heads (or back). */
 static void move_row(const struct dims *d, int64_t row, double *packed, double *const parts[3], bool merge)
 {
     const int64_t heads[3] = {d->H, d->KV, d->KV};

@@ -1,4 +1,4 @@
-/* Selective updates: the norms of groups of weights, the choice of the largest, and AdamW on what was chosen. */
+/* Selective updates: norms of groups of weights, the choice of the largest, and AdamW on the chosen groups. */
 #include <float.h>
 
 #include "core/base/half.h"
@@ -8,8 +8,8 @@ static uint64_t draw(uint64_t index) { return tt_random(7, kt.draws, index); }
 
 /* ---- squares ---- */
 
-/* Spans of 1 to `longest` elements within the runs of ceil(n / parts), here and there with a gap between them; first[p]
- * is the first of run p. Returns how many. */
+/* Cuts each run of ceil(n / parts) into spans of 1 to `longest` elements, with occasional gaps. first[p] is the first
+ * span of run p. Returns the number of spans. */
 static int64_t cut_spans(int64_t n, int64_t parts, int64_t longest, struct tt_update_span *spans, int32_t *first)
 {
     int64_t run = (n + parts - 1) / parts, count = 0;
@@ -66,7 +66,7 @@ static void group_squares(int64_t n)
 
 static void squares_of_groups(void) { for_lengths(group_squares); }
 
-/* Weights may be of any type. */
+/* Weights of every type. */
 static void squares_of_weights(void)
 {
     for EACH (n, 1, 17, 1000, 20011) {
@@ -82,7 +82,7 @@ static void squares_of_weights(void)
     }
 }
 
-/* In between two choices: only spans of groups that the update before changed, which here are the even ones. */
+/* Between two choices: only spans of the groups that the previous update changed, here the even ones. */
 static void squares_of_chosen(void)
 {
     enum { SPANS = 5, GROUPS = 4 };
@@ -115,7 +115,7 @@ static void check_group_sums(int64_t groups, int64_t count)
     double *want = doubles(groups);
     for (int64_t i = 0; i < count; i++) square->v[i] = fabs(square->v[i]);
     encode(square);
-    for (int64_t g = 0, at = 0; g < groups; g++) { /* every groups-th is of one group; group 1 of three has none */
+    for (int64_t g = 0, at = 0; g < groups; g++) { /* span i is of group i % groups; group 1 of three has no spans */
         begin->v[g] = (double)at;
         for (int64_t i = g; i < count && !(groups == 3 && g == 1); i += groups) {
             order->v[at++] = (double)i;
@@ -147,10 +147,10 @@ struct choice {
     enum tt_update_by by;
     bool decays;
     struct tensor *state, *square, *weight_square, *size, *group, *steps, *choices, *keys;
-    uint8_t *want; /* which groups, as the reference has it */
+    uint8_t *want; /* the groups that the reference chooses */
 };
 
-/* Squares of few different values, so that many are equal; here and there 0 or infinite. */
+/* Squares with few different values, so that many are equal; some are 0 or infinite. */
 static struct choice make_choice(int64_t groups, int64_t chosen, enum tt_update_by by, bool decays)
 {
     struct choice c = {.groups = groups, .chosen = chosen, .by = by, .decays = decays};
@@ -253,7 +253,7 @@ static void check_step(const struct choice *c, int64_t g, bool chosen, struct tt
           kt.label, update, g, s.chosen, now.updates, s.bias1, s.bias2, s.keep1, s.keep2);
 }
 
-/* Steps one after another, of which the third changes nothing. */
+/* Several steps in a row; the third changes nothing. */
 static void check_choices(int64_t groups, int64_t chosen, int64_t every, enum tt_update_by by, bool decays)
 {
     new_case("%" PRId64 " of %" PRId64 " groups, every %" PRId64 ", by %d, decays %d", chosen, groups, every, by,
@@ -284,7 +284,7 @@ static void check_choices(int64_t groups, int64_t chosen, int64_t every, enum tt
         for (int64_t g = 0; g < groups && !wrong; g++) check_step(&c, g, apply && c.want[g], was[g], update);
         CHECK(group_at(&c, groups).last == since, "[%s] step %" PRId64 ": the choice is of step %" PRId64, kt.label,
               step, group_at(&c, groups).last);
-        kt.tensor_count--; /* the state of this step */
+        kt.tensor_count--; /* frees the state of this step */
         free(kt.tensors[kt.tensor_count].image);
     }
     free(was);
@@ -304,7 +304,7 @@ static void chooses_the_largest(void)
     }
 }
 
-/* All equal: those with the smallest index. */
+/* If all are equal, the smallest indices are chosen. */
 static void equal_groups_go_by_index(void)
 {
     for EACH (groups, 40, 2000) {
@@ -320,7 +320,7 @@ static void equal_groups_go_by_index(void)
     }
 }
 
-/* ---- AdamW on what was chosen ---- */
+/* ---- AdamW on the chosen groups ---- */
 
 static const float adam_eps = 1e-3f, decay = 0.1f;
 
@@ -329,7 +329,7 @@ struct arena {
     struct tensor *w, *m, *v, *grad, *copy, *low, *state, *steps, *spans;
 };
 
-/* Groups of `length` elements one behind the other, in tiles of at most `tile`. */
+/* Consecutive groups of `length` elements, in tiles of at most `tile`. */
 static struct arena make_arena(int64_t n, int64_t length, int64_t tile, int64_t gap)
 {
     struct arena a = {.n = n, .groups = (n + length - 1) / length, .w = input("w", TT_F32, 1, n, gap, 0.1),
@@ -354,7 +354,7 @@ static struct arena make_arena(int64_t n, int64_t length, int64_t tile, int64_t 
 
 static struct tt_state *state_in(const struct arena *a) { return (struct tt_state *)a->state->data; }
 
-/* Every `stride`-th group is chosen; with `late`, after it was left out for a while. */
+/* Chooses every `stride`-th group; with `late`, as if it had been left out for a while. */
 static void set_steps(struct arena *a, int64_t stride, bool late)
 {
     struct tt_update_step *steps = must(calloc((size_t)a->groups, sizeof *steps));
@@ -367,7 +367,7 @@ static void set_steps(struct arena *a, int64_t stride, bool late)
     free(steps);
 }
 
-static enum tt_dtype moments; /* of AdamW, in the test that runs now */
+static enum tt_dtype moments; /* AdamW's type of moments in the running test */
 
 #define ADAM_ARGS(a, end)                                                                          \
     {.dtype = kt.dtype, .state = state_in(a), .w = data_or_null((a)->w), .m = (a)->m->data,        \
@@ -381,7 +381,7 @@ static void launch_chosen(const struct arena *a, int64_t decay_end)
            .steps = (struct tt_update_step *)a->steps->data, .count = a->tiles, .groups = a->groups, .expected = a->n);
 }
 
-/* In double; groups that are not chosen keep their bits. */
+/* Compares with double precision; groups that are not chosen keep their bits. */
 static void check_chosen(int64_t n, int64_t length, int64_t stride, bool late, int64_t gap)
 {
     new_case("%" PRId64 " in groups of %" PRId64 ", every %" PRId64 ", late %d, gap %" PRId64, n, length, stride, late,
@@ -419,7 +419,7 @@ static void changes_the_chosen(void)
         }
 }
 
-/* All groups chosen in every update is what adamw does, to the bit, with all that it writes. */
+/* Choosing all groups in every update equals adamw to the bit, in everything that it writes. */
 static void check_all_chosen(int64_t n, int64_t length, int64_t gap, bool halves)
 {
     new_case("all of %" PRId64 " in groups of %" PRId64 ", gap %" PRId64 ", halves %d", n, length, gap, halves);
@@ -479,7 +479,7 @@ static void all_chosen_in_halves(void)
     kt.dtype = TT_F32;
 }
 
-/* Whatever the gradients of a skipped step are, nothing changes. */
+/* A skipped step changes nothing, whatever its gradients are. */
 static void skips(void)
 {
     new_case("apply 0");

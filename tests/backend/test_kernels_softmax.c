@@ -1,4 +1,4 @@
-/* Softmax of rows and of causal rows, with S x S in memory. */
+/* Softmax of rows and of causal rows, with S x S scores in memory. */
 #include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
@@ -15,7 +15,7 @@ static void check_softmax(int64_t rows, int64_t cols, double spread)
     double *want = doubles(rows * cols);
     for (int64_t r = 0; r < rows; r++) softmax_row(x->v + r * cols, cols, 1, want + r * cols);
     LAUNCH(softmax, .x = x->data, .rows = rows, .cols = cols);
-    close_to(x, want, spread > 10 ? 1e-5 : 3e-6, 1e-30); /* x - max is off by its own rounding */
+    close_to(x, want, spread > 10 ? 1e-5 : 3e-6, 1e-30); /* x - max has its own rounding error */
 }
 
 static void check_softmax_backward(int64_t rows, int64_t cols, bool in_place)
@@ -52,7 +52,7 @@ static void softmaxes(void)
 
 /* ---- causal: (count, S, S) ---- */
 
-/* Of the cases that follow: how their rows are cut into documents, and heads of a sequence. */
+/* Settings for the following cases: how rows are cut into documents, and heads per sequence. */
 static enum cut cut;
 static int64_t heads = 1;
 
@@ -81,7 +81,7 @@ static void check_causal_mask(int64_t count, int64_t S)
     exactly(x, want);
 }
 
-/* What a row does not see is NaN: it must not be read. */
+/* Scores that a row does not see are NaN, to show that they are not read. */
 static void check_causal_softmax(int64_t count, int64_t S, double spread)
 {
     new_case("%" PRId64 " of %" PRId64 ", spread %g, cut %d", count, S, spread, cut);
@@ -111,8 +111,8 @@ static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_plac
     close_to(dx, want, 3e-6, 1e-6);
 }
 
-/* What the first of a document's scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not
- * even rounding, of which an optimizer that divides by its size would make a step. */
+/* The first row of a document sees one score, whose softmax is 1 whatever it is. So nothing of dy flows back through
+ * it, not even a rounding error, which an optimizer that normalises would turn into a step. */
 static void check_first_rows(int64_t count, int64_t S, bool fused)
 {
     new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d, cut %d", count, S, fused, cut);
@@ -146,7 +146,7 @@ static void causal_softmaxes(void)
             check_causal_softmax_backward(*count, *S, false);
             check_causal_softmax_backward(*count, *S, true);
         }
-    for (int64_t S = 264; S <= 520; S += 256) { /* longer rows than the others', dealt to threads in another way */
+    for (int64_t S = 264; S <= 520; S += 256) { /* longer rows, which are distributed over threads differently */
         check_causal_mask(1, S);
         check_causal_softmax(1, S, 1);
         check_causal_softmax_backward(1, S, false);

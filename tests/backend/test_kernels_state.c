@@ -1,4 +1,4 @@
-/* What the device knows of the run: the step, the schedule, clipping and the sum of squares it needs, the ring of
+/* The device's state of the run: the step, the schedule, clipping and the sum of squares for it, the ring of
  * metrics. */
 #include "tests/backend/kernels/kernels.h"
 
@@ -24,7 +24,7 @@ static double scheduled(const struct tt_schedule *s, int64_t step)
     }
 }
 
-/* A state none of whose fields is what the kernels under test should leave there. */
+/* A state in which no field has the value that the kernels under test should write. */
 static struct tt_state worn_state(int64_t step)
 {
     return (struct tt_state){.step = step, .slot = 77, .apply = 0, .overflowed = 7, .lr = 9, .bias1 = 9, .bias2 = 9,
@@ -47,7 +47,7 @@ static void check_step_begin(const struct tt_schedule *schedule, int64_t before,
     double want = scheduled(schedule, step);
     CHECK(NEAR(s.lr, want) || fabs(s.lr - want) < 1e-7 * schedule->peak, "[%s] lr %.9g instead of %.9g", kt.label, s.lr,
           want);
-    double updates = (double)(step - worn.skipped); /* that the moments have seen, with this one */
+    double updates = (double)(step - worn.skipped); /* updates that the moments have seen, this one included */
     CHECK(NEAR(s.bias1, 1 - pow((double)0.9f, updates)) && NEAR(s.bias2, 1 - pow((double)0.95f, updates)),
           "[%s] bias %g, %g", kt.label, s.bias1, s.bias2);
     CHECK(s.grad_norm == 5 && s.clip == 0.5f && s.loss_scale == 64 && s.good == 11 && s.skipped == worn.skipped,
@@ -80,7 +80,7 @@ static void begins_steps_one_after_another(void)
     }
 }
 
-/* An update that is due gets the state of its step, and is due no more. */
+/* A pending (`due`) update gets a copy of the state of its own step, and is no longer pending. */
 static void keeps_the_state_before(void)
 {
     for (int32_t due = 0; due < 2; due++) {
@@ -178,7 +178,7 @@ static void skips_what_is_not_finite(void)
     }
 }
 
-/* The loss scale that the next step finds, and how many good steps it has seen. */
+/* The loss scale for the next step, and the number of good steps it has seen. */
 static void check_loss_scale(float scale, int32_t good, bool finite, float want, int32_t want_good)
 {
     new_case("loss scale %g after %d good steps, finite %d", scale, good, finite);
@@ -199,8 +199,8 @@ static void check_loss_scale(float scale, int32_t good, bool finite, float want,
           finite ? "all was finite" : "a loss that is not finite is more than an overflow");
 }
 
-/* Gradients that are not finite, of a loss that is: an overflow while there is a scale to lower, down to 2; at 1 a
- * fault. */
+/* If the loss is finite and the gradients are not: an overflow as long as the loss scale can be lowered (down to 2), an
+ * error at a scale of 1. */
 static void check_overflow(float scale, int32_t grow_after, bool overflow)
 {
     new_case("overflow at loss scale %g, grow after %d", scale, grow_after);
@@ -241,8 +241,8 @@ static void adapts_the_loss_scale(void)
     check_loss_scale(0x1p24f, 19, true, 0x1p24f, 0);
 }
 
-/* A step that is not finite stops a run that is to be stopped: neither it nor those after it change what a checkpoint
- * holds, finite or not. An overflow that a lower loss scale may mend does not. */
+/* With `stops`, a step with a NaN or infinity stops the run. Neither that step nor later ones, finite or not, change
+ * what a checkpoint holds. An overflow that a lower loss scale may fix does not stop it. */
 static void check_stop(bool stops, bool stopped, float scale, float loss, double square)
 {
     new_case("stops %d, stopped %d, loss scale %g, loss %g, sum of squares %g", stops, stopped, scale, loss, square);
@@ -317,7 +317,7 @@ static void sum_squares(int64_t n)
     for EACH (parts, 1, 3, 8, 64, 1000) check_sum_squares(n, *parts, *parts % 2);
 }
 
-/* A gradient that is not finite must reach the norm, wherever it is. */
+/* A NaN gradient must reach the norm, wherever it is. */
 static void sums_show_what_is_not_finite(void)
 {
     for EACH (at, 0, 500, 998, 999) {

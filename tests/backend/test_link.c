@@ -1,5 +1,5 @@
-/* Simulated links: collectives take the time of a ring, and computation hides it when they have a stream of their own.
- */
+/* Simulated links: a collective takes the time of a ring, and computation hides that time if the collective has its own
+ * stream. */
 #include "backend/link.h"
 #include "core/base/clock.h"
 #include "tests/backend/collective.h"
@@ -15,7 +15,7 @@ static const double reduce_seconds = 0.04375 + 0.014;
 
 static bool about(double seconds, double wanted) { return seconds > 0.98 * wanted && seconds < 1.1 * wanted; }
 
-/* The best of some tries: a machine that others use may be late, but never early. */
+/* The shortest of several tries: on a shared machine a try may be late, but never early. */
 static double best(double (*seconds)(void))
 {
     double least = INFINITY;
@@ -50,7 +50,7 @@ static double by_events(void)
     return seconds;
 }
 
-/* Half of an all-reduce each, one after the other. */
+/* A reduce-scatter and an all-gather, each half of an all-reduce. */
 static double two_in_a_row(void)
 {
     double begin = tt_seconds();
@@ -73,7 +73,7 @@ static void takes_the_time_of_a_ring(void)
 
 static double least_enqueuing = INFINITY; /* seconds */
 
-/* Kernels for most of the time that the collective takes: the whole takes no longer than that. */
+/* Kernels run for most of the time that the collective takes; together they take no longer than the collective. */
 static double beside_computation(void)
 {
     float *y;
@@ -135,7 +135,7 @@ static void refuses_nonsense(void)
     CHECK_FAILS(tt_link_open(&other, &real, 2, speed, -1, &c), "latency");
 }
 
-/* Where a stream cannot wait, nothing is pretended. */
+/* If a backend has no delays on a stream, opening a simulated link fails. */
 static void needs_a_backend_that_waits(void)
 {
     struct tt_backend_ops ops = *real.ops;

@@ -1,11 +1,11 @@
-/* A backend around a backend: it offers what the real one does and no more, hands calls on, lets them be seen, and any
+/* A relay around a backend: it offers exactly what the real one offers, passes calls on, lets them be observed, and any
  * of them can be replaced. */
 #include "backend/relay.h"
 #include "tests/test.h"
 
 static struct tt_backend real;
 
-/* A slot that is not offered must not be there through a relay either: callers ask by looking. */
+/* A slot that the real backend leaves NULL is NULL in the relay too, because callers test for it. */
 static void offers_the_same(void)
 {
     struct tt_relay relay;
@@ -16,7 +16,7 @@ static void offers_the_same(void)
     memcpy(theirs, real.ops, sizeof theirs);
     for (int i = 0; i < SLOTS; i++) CHECK(!mine[i] == !theirs[i], "slot %d of %d", i, SLOTS);
     CHECK(!strcmp(b.ops->name, real.ops->name));
-    tt_backend_close(&b); /* which closes nothing */
+    tt_backend_close(&b); /* does not close the real one */
     struct tt_device_info info;
     CHECK_OK(real.ops->info(real.self, &info));
 }
@@ -80,7 +80,7 @@ static void lets_look(void)
 }
 
 struct mine {
-    struct tt_relay relay; /* first: the backend's self */
+    struct tt_relay relay; /* first member: the backend's self points to it */
     int zeros;
 };
 

@@ -1,5 +1,5 @@
-/* The product of q, k and v with RoPE in it (tt_gemm.with) against fp64, at sizes that one kernel multiplies and at
- * others, by one kernel and by the product and RoPE's kernel after it. Skipped where the device has no such kernel. */
+/* The product of q, k and v fused with RoPE (tt_gemm.with) against fp64. Covers sizes with and without a fused kernel,
+ * and both ways: one kernel, or the product followed by RoPE's kernel. Skipped if the device has no such kernel. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ struct size {
     int64_t T, S, K, heads, kv_heads, D;
 };
 
-/* One tile, many with a rest, half a tile at the end, positions that begin again inside of a tile; then what does not
- * fit the kernel: heads of 32, an inner size that is no multiple of 64. */
+/* One tile, many with a remainder, half a tile at the end, positions that restart inside a tile; then what does not fit
+ * the kernel: heads of 32, and an inner size that is no multiple of 64. */
 static const struct size sizes[] = {{1, 1, 64, 1, 1, 64},    {300, 100, 128, 3, 1, 64}, {130, 65, 192, 1, 1, 128},
                                     {257, 257, 64, 4, 2, 64}, {70, 35, 448, 2, 2, 128},  {40, 20, 64, 4, 2, 32},
                                     {33, 33, 72, 2, 1, 64}};
@@ -45,7 +45,7 @@ static struct product product_new(enum tt_dtype type, struct size s)
     return p;
 }
 
-/* Every other time by a few blocks. */
+/* Every other call uses only a few blocks. */
 static void product_run(struct product *p)
 {
     static int runs;
@@ -65,7 +65,7 @@ static void product_free(struct product *p)
     matrix_free(&p->x), matrix_free(&p->w), matrix_free(&p->qkv);
 }
 
-/* An element of the product alone, and the size of its terms. */
+/* An element of the product without RoPE, and the sum of its terms' magnitudes. */
 static double dot(const struct product *p, int64_t row, int64_t col, double *size)
 {
     double sum = 0;
@@ -78,8 +78,8 @@ static double dot(const struct product *p, int64_t row, int64_t col, double *siz
     return sum;
 }
 
-/* The worst error of a pair as a share of what rounding allows: once, or twice if a kernel rotates what a product has
- * stored. */
+/* The worst error of a pair relative to what rounding allows. There is one rounding, or two if a kernel rotates a
+ * stored product. */
 static double pair(const struct product *p, int64_t row, int64_t col)
 {
     double unit = p->type == TT_BF16 ? 0x1p-8 : 0x1p-11, size[2], worst = 0;
@@ -129,7 +129,7 @@ static void every_size(const char *by)
 static void product_and_kernel(void) { every_size("0"); }
 static void one_kernel(void) { every_size("1"); }
 
-/* A GPU does the same again; the SIMT machine has another order for each number of threads. */
+/* A GPU repeats the run; the SIMT machine uses another order for each number of threads. */
 static void same_bits_every_time(void)
 {
     static const int threads[] = {1, 4, 2};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The table of tests/backend/sanitize_gpu.sh calls clean what is clean and nothing else. A stand-in for compute-sanitizer speaks
-# as the tools do, and the tests of a made-up build are scripts, so that no GPU is needed.
+# The table of tests/backend/sanitize_gpu.sh says "clean" for clean runs only. A fake compute-sanitizer prints what the
+# tools print, and the tests of a made-up build are scripts, so no GPU is needed.
 set -uo pipefail
 . tests/lib.sh
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
@@ -14,7 +14,7 @@ test_of() { # test_of NAME LINE...: a test of the build
     printf 'add_test(%s "%s/build/%s" "two words")\nset_tests_properties(%s PROPERTIES LABELS gpu WORKING_DIRECTORY "%s/a folder")\n' \
         "$name" "$dir" "$name" "$name" "$dir" >>"$dir/build/CTestTestfile.cmake"
 }
-# shellcheck disable=SC2016 # the tests' own variables
+# shellcheck disable=SC2016 # the variables belong to the test scripts
 test_of good '[ "$1" = "two words" ] && [ "${PWD##*/}" = "a folder" ] && [ "$TT_TEST_FEW" = 1 ] && echo "7 checks, 0 failed"'
 test_of wrong 'echo "7 checks, 1 failed"; exit 1'
 test_of crashes 'kill -SEGV $$'
@@ -47,7 +47,7 @@ FAKE
 chmod +x "$dir/bin/compute-sanitizer"
 
 run() { PATH=$dir/bin:$PATH LIMIT=1 JOBS=8 bash "$here/sanitize_gpu.sh" "$dir/build" "$dir/out" >"$dir/table" 2>&1; }
-row() { # row NAME WORD: what the table says of a test, under both tools
+row() { # row NAME WORD: checks that the table has this word for a test under both tools
     grep -qE "^\| $1 \| $2, [0-9]+ s \| $2, [0-9]+ s \|\$" "$dir/table" || fail "$1 is not '$2': $(grep "| $1 " "$dir/table")"
 }
 TOOLS='racecheck memcheck' run

@@ -1,5 +1,5 @@
-/* Products with SwiGLU in them (tt_gemm.with) against fp64, at sizes that one kernel multiplies and at others, by one
- * kernel and by the product and SwiGLU's kernel after it. Skipped where the device has no such kernel. */
+/* Products fused with SwiGLU (tt_gemm.with) against fp64. Covers sizes with and without a fused kernel, and both ways:
+ * one kernel, or the product followed by SwiGLU's kernel. Skipped if the device has no such kernel. */
 #include <stdint.h>
 
 #include "backend/backend.h"
@@ -11,7 +11,7 @@ struct size {
     int64_t M, K, F;
 };
 
-/* Sizes of one tile, of many with a rest, and (the last three) what does not fit the kernel. */
+/* Sizes of one tile, of many with a remainder, and (the last three) sizes that do not fit the kernel. */
 static const struct size sizes[] = {{1, 64, 256},   {64, 128, 256},  {333, 192, 512}, {257, 64, 768},
                                     {40, 448, 256}, {130, 320, 128}, {70, 72, 256},   {33, 64, 200}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -23,7 +23,7 @@ struct product {
     bool backward;
     struct size s;
     struct half_matrix x, w, gu, h;
-    uint16_t *before; /* gate and up, of the backward pass */
+    uint16_t *before; /* gate and up before the backward pass */
 };
 
 static struct product product_new(enum tt_dtype type, bool backward, struct size s)
@@ -38,7 +38,7 @@ static struct product product_new(enum tt_dtype type, bool backward, struct size
     return p;
 }
 
-/* Every other time by a few blocks. */
+/* Every other call uses only a few blocks. */
 static void product_run(struct product *p)
 {
     static int runs;
@@ -63,7 +63,7 @@ static void product_free(struct product *p)
     free(p->before);
 }
 
-/* ---- what it should be ---- */
+/* ---- expected results ---- */
 
 static double dot(const struct product *p, int64_t row, int64_t col, double *size)
 {
@@ -78,7 +78,7 @@ static double dot(const struct product *p, int64_t row, int64_t col, double *siz
     return sum;
 }
 
-/* The error of `got` as a share of what rounding allows: of the number itself, and of what it was computed from. */
+/* The error of `got` relative to what rounding allows: its own rounding, and the error of what it was computed from. */
 static double share(const struct product *p, uint16_t got, double want, double size)
 {
     double unit = p->type == TT_BF16 ? 0x1p-8 : 0x1p-11;
@@ -86,7 +86,7 @@ static double share(const struct product *p, uint16_t got, double want, double s
     return error <= allowed ? error / allowed : (double)INFINITY;
 }
 
-/* The worst share of an element of gate, up and h. h is that of the gate and up that were stored. */
+/* The worst relative error of an element of gate, up and h; h is compared with the stored gate and up. */
 static double element(const struct product *p, int64_t r, int64_t c)
 {
     int64_t F = p->s.F, gate = r * 2 * F + c, h = r * F + c;
@@ -140,7 +140,7 @@ static void every_size(const char *by)
 static void product_and_kernel(void) { every_size("0"); }
 static void one_kernel(void) { every_size("1"); }
 
-/* A GPU does the same again; the SIMT machine has another order for each number of threads. */
+/* A GPU repeats the run; the SIMT machine uses another order for each number of threads. */
 static void same_bits_every_time(void)
 {
     static const int threads[] = {1, 4, 2};
@@ -159,7 +159,7 @@ static void same_bits_every_time(void)
     }
 }
 
-/* Timing the two ways must not change what the backward pass overwrites. */
+/* Timing both ways must not change what the backward pass overwrites. */
 static void timing_changes_nothing(void)
 {
     unsetenv("TT_GEMM_SWIGLU");

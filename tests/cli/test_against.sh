@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two sets of options in turns: tt bench --against, and tt compare --run.
+# Two sets of options, run alternately: tt bench --against and tt compare --run.
 set -u
 . tests/lib.sh
 needs_device
@@ -18,7 +18,7 @@ ratio=$(sed -n 's/.*"ratio": \([^,]*\),/\1/p' b/bench.json)
 awk -v l="$low" -v r="$ratio" -v h="$high" 'BEGIN { exit !(l > 0 && l <= r && r <= h) }' || fail "$ratio does not lie in $low to $high"
 passed "bench in turns"
 
-# the pairs decide in a comparison, and two of them are too few for a gate
+# the comparison uses the interval of the pairs; two pairs are too few for a gate
 expect 8 "gate     slower:1% undecided" "$TT" compare b --fail-if slower:1%
 range=$(awk -v l="$low" -v h="$high" 'BEGIN { printf "%.2f to %.2f (50 %%)", l, h }')
 grep -qF "$range" out || fail "the comparison does not have the interval of the pairs, $range"
@@ -27,7 +27,7 @@ expect 0 '"speedup_confidence": 0.96875' "$TT" compare --run "--version fused $t
 expect 0 "version fused -> flash" "$TT" compare --run "fused $tiny --repeats 1" "flash $tiny --repeats 1"
 expect 0 "which holds in" "$TT" bench --against '--num-layers 1' '--num-layers 2' ${tiny/--num-layers 1/} --sizes tiny --versions flash --repeats 1 --warmup 0 --turns 2
 expect 0 '"speedup_confidence": 0.5' "$TT" compare --run "--version fused $tiny --repeats 1" "--version flash $tiny --repeats 1" --turns 2 --json
-expect 2 "of options to run there are two" "$TT" compare --run baseline '--version fused' flash
+expect 2 "--run takes two sets of options" "$TT" compare --run baseline '--version fused' flash
 passed "compare in turns"
 
 for one in "flash" "flash fused baseline"; do expect 2 "--against takes two" "$TT" bench --against $one; done
@@ -37,7 +37,7 @@ grep -qF "did you mean --versions" err || fail "the copy does not say what is wr
 expect 2 "do not go together" "$TT" bench --against fused flash --ranks 2
 passed "what is refused"
 
-# a copy does not outlive the one that waits for it
+# a copy ends with the process that waits for it
 "$TT" bench --against fused flash $tiny --repeats 100000 >out 2>err &
 for _ in $(seq 600); do copy=$(pgrep -P $!) && break; sleep 0.1; done
 kill -9 $!

@@ -1,4 +1,4 @@
-/* What tt bench --ranks says of how much is hidden. */
+/* What tt bench --ranks reports as the hidden part of communication. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void says_what_can_be_known(void)
     CHECK(!strcmp(hidden(0, 0, 0), "n/a"), "%s", hidden(0, 0, 0));
 }
 
-/* However little the pairs differ there. */
+/* On a busy machine nothing can be measured, however little the pairs differ. */
 static void says_nothing_of_a_busy_machine(void)
 {
     CHECK(!strcmp(hidden_at(10, 4, 0.1, 0.5, 0.01), "40 +- 1"), "%s", hidden_at(10, 4, 0.1, 0.5, 0.01));
@@ -37,7 +37,7 @@ static void says_nothing_of_a_busy_machine(void)
     CHECK(!strcmp(hidden_at(0, 0, 0, 7, 0.6), "n/a"), "%s", hidden_at(0, 0, 0, 7, 0.6));
 }
 
-/* Ranks on all cores of a quiet machine wait for each other; what is not known stays so. */
+/* Waiting for each other is normal when the ranks use all cores of a quiet machine. An unknown value stays unknown. */
 static void ranks_wait_for_each_other(void)
 {
     CHECK(tt_ranks_waited(0.06) == 0 && tt_ranks_waited(0.47) == 0.47 && isnan(tt_ranks_waited(NAN)));

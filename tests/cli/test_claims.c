@@ -1,4 +1,4 @@
-/* tt claims: its list, its verdicts, and what it writes of results that are made up here. */
+/* tt claims: its list, its verdicts, and its output for made-up results. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -59,14 +59,14 @@ static void without_enough(void)
 
 /* ---- the list ---- */
 
-/* Words of a copy that the options do not know would make a claim that always fails. */
+/* A misspelt option in a claim's command would make that claim always fail. */
 static void parses(const char *name, enum tt_command command, const char *words)
 {
     char text[400], *list[40];
     int n = 0;
     snprintf(text, sizeof text, "%s", words);
     for (char *save, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        if (word[0] == '-' || n) list[n++] = word; /* a version alone comes first */
+        if (word[0] == '-' || n) list[n++] = word; /* a version without -- may only come first */
     struct tt_options *o = calloc(1, sizeof *o);
     tt_status st = tt_options_parse(o, command, n, list);
     CHECK(!st, "%s: %s: %s", name, words, st ? st->text : "");
@@ -91,7 +91,7 @@ static void list_is_sound(void)
     CHECK(!tt_claim_names[tt_claim_count]);
 }
 
-/* ---- what is written ---- */
+/* ---- output ---- */
 
 static struct tt_claim_result results[3];
 static double figures[] = {1.2, 1.21, 1.19};
@@ -138,12 +138,13 @@ static void text_and_json_agree(void)
     free(o);
 }
 
-/* What the copies waited decides whether the machine was busy, not the load of what had ended before. */
+/* Whether the machine was busy follows from how long the copies waited, not from the load of programs that had already
+ * ended. */
 static void waiting_is_of_the_copies(void)
 {
     static const struct {
         double load, waited;
-        const char *says; /* NULL: nothing */
+        const char *says; /* NULL: no such note */
     } cases[] = {{3, 0.01, NULL}, {0.1, 0.2, "threads waited 20 % of their time"}, {3, NAN, "a load of 3.0"}};
     struct tt_json *one, *two;
     CHECK_OK(tt_json_parse("{\"waited\": 0.1}", 15, &one));
@@ -169,7 +170,7 @@ static void waiting_is_of_the_copies(void)
     }
 }
 
-/* Marked everywhere; what had no turn yet is not judged. */
+/* A stopped run is marked in every output, and a claim without all its turns is not judged. */
 static void stopped_is_marked(void)
 {
     struct tt_options *o = calloc(1, sizeof *o);
@@ -196,7 +197,7 @@ static void stopped_is_marked(void)
     free(o);
 }
 
-/* Labels of the axis below each other's ends would not be read. */
+/* Axis labels that overlap could not be read. */
 static void ticks_have_room(void)
 {
     static const double widest[] = {1.3, 5, 30, 150};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt claims: a few pairs of a tiny model for real, with what they write; what is refused, and what a device cannot do.
+# tt claims: a few real pairs with a tiny model, and the files they write; what is refused, and what a device cannot do.
 set -u
 . tests/lib.sh
 needs_device
@@ -15,7 +15,7 @@ expect 2 'did you mean "adamw"' "$TT" claims --only adamv
 [ -e claims ] && fail "a list or a refusal wrote something"
 passed "the list"
 
-# ---- where nothing can be written is said before anything is measured ----
+# ---- an unwritable output folder is reported before anything is measured ----
 echo mine >in-the-way
 mkdir full && echo mine >full/mine
 for out in in-the-way full in-the-way/below; do
@@ -37,7 +37,7 @@ expect 2 "Not a directory" "$TT" eval run --logits in-the-way/logits
 expect 2 "Is a directory" "$TT" eval run --logits full
 [ -e in-the-way ] && [ "$(ls full)" = mine ] || fail "a refusal changed a folder"
 passed "folders that cannot be written to"
-[ "$(cached TT_SANITIZE)" = ON ] && finish # each copy takes seconds there; the optimised build runs them
+[ "$(cached TT_SANITIZE)" = ON ] && finish # each copy takes seconds under sanitizers; the optimised build runs them
 
 expect 0 "saved   claims/claims.html" "$TT" claims --only adamw,tf32,evaluation $tiny --turns 2 --repeats 1 --warmup 0
 grep -qE 'in 2 turns on .*: about [0-9]' err || fail "it does not say beforehand how long it takes: $(cat err)"
@@ -51,7 +51,7 @@ grep -q '"verdict": "undecided"' claims/claims.json && grep -q '<svg' claims/cla
 if on_cpu; then grep -qE '^tf32 +1.5x +not on this device +a CPU has no tf32' out || fail "a CPU has tf32"; fi
 passed "a few claims"
 
-# the line that a claim shows does what it did
+# the command shown for a claim does what the claim did
 sed -n 's/^adamw  *tt bench //p' out >line
 grep -qE "^--against 'flash --fuse no-optimizer' flash --sizes default --feed .*--turns 2$" line || fail "not the command: $(cat line)"
 expect 0 "B is " bash -c "'$TT' bench $(cat line)"
@@ -60,7 +60,7 @@ sed -n 's/^evaluation  *tt train //p' claims/claims.txt >line
 expect 0 "% validation" bash -c "'$TT' train $(cat line)"
 passed "commands that are shown"
 
-# a signal ends the turns, and what they gave is written
+# a signal ends the turns, and results so far are written
 "$TT" claims --only adamw,qkv $tiny --turns 1000 --repeats 1 --warmup 0 --out stopped >out 2>err &
 claims=$!
 for i in $(seq 600); do grep -q "in 1000 turns" err && break; sleep 0.1; done
@@ -72,15 +72,15 @@ grep -q '"complete": false' stopped/claims.json && grep -q "Incomplete: it was" 
 grep -q '"complete": true' claims/claims.json || fail "what is complete is not marked so"
 passed "claims that are stopped"
 
-# what fails is told in its row and does not end the others; what all of them share is refused at once
+# a claim that fails is reported in its row and does not end the others; an error common to all is refused at once
 expect 0 "1 not run" "$TT" claims --only batch,qkv $tiny --global-batch 4 --turns 1 --repeats 1 --warmup 0 --out ''
 grep -qE '^batch +2x +not run +.*batch' out || fail "it does not say why batches of 32 cannot be run"
 grep -qE '^qkv +1.2-1.5x +[0-9.]+x' out || fail "a claim that fails ends the others"
 expect 2 "num-heads" "$TT" claims --only qkv --hidden-dim 33 --num-heads 2
 passed "what cannot be run"
 
-# faults that act after a step act in bench too: the mask that is rebuilt takes memory of the device
-peak() { # peak OPTIONS...: bytes of the device
+# faults that act after a step also act in bench: the rebuilt mask takes device memory
+peak() { # peak OPTIONS...: bytes of device memory
     "$TT" bench $tiny --seq-len 64 --versions flash --repeats 1 --warmup 0 --json "$@" | sed -n 's/.*"peak_memory_bytes": \([0-9]*\).*/\1/p'
 }
 more=$(($(peak --fault mask-rebuild) - $(peak --feed)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command line where no training is needed: help, mistakes, --print-config, exit codes, streams that fail.
+# The command line without training: help, mistakes, --print-config, exit codes, output streams that fail.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -7,7 +7,8 @@ reference=$PWD/cli/REFERENCE.md
 cd "$dir" || exit 1
 mkdir here
 
-# run CODE WORDS...: runs tt in an empty folder; checks the exit code; an error is one line on stderr and writes nothing.
+# run CODE ARGUMENTS...: runs tt in an empty folder and checks the exit code; an error is one line on stderr and writes
+# no files.
 run() {
     local want=$1 got
     shift
@@ -59,7 +60,7 @@ run 2 trian
 says err "did you mean tt train?"
 run 2 xyzzy
 says err "tt help"
-run 2 $'two\nlines \033[1m' # a message stays one line, and sends nothing to a terminal
+run 2 $'two\nlines \033[1m' # a message stays on one line and sends no escapes to a terminal
 grep -q $'\033' err && fail "an escape went through"
 run 2 --seed 1 train
 says err "the command comes first: tt train --seed"
@@ -96,7 +97,7 @@ if "$TT" --version | grep -q "(cpu)"; then
     says err "bf16 needs a GPU build"
 fi
 
-# --print-config: what it prints is a file that gives the same again, and the flags are in it
+# --print-config prints a file that reproduces the same configuration, flags included
 for c in $commands; do
     run 0 "$c" --print-config
     cp out first
@@ -131,7 +132,7 @@ run_code() { "$TT" train --print-config --config bad >out 2>err; }
 run_code && fail "took a file of 2 MB"
 says err "bad"
 
-# output that cannot be written
+# unwritable output
 checks=$((checks + 2))
 if [ -w /dev/full ]; then
     "$TT" help >/dev/full 2>err && fail "a full output was not noticed"

@@ -8,7 +8,7 @@ tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48
 
 same() { cmp -s "$1" "$2" || fail "$3"; }
 
-# ---- train, and go on ----
+# ---- train and resume ----
 expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
 [ -f whole/step-00000012/model.safetensors ] || fail "no checkpoint"
 grep -q '"step":12' whole/metrics.jsonl || fail "no metrics of the last step"
@@ -19,7 +19,7 @@ expect 0 "resume" "$TT" train --resume auto --out parts
 same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
 same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors "resumed moments differ"
 [ "$(grep -c '"loss"' parts/metrics.jsonl)" = 12 ] || fail "metrics of a resumed run have gaps or doubles"
-for steps in 12 13; do # of 12 it is the run as it was begun
+for steps in 12 13; do # with 12 it is the original run
     rm -rf "on-$steps" && mkdir "on-$steps" && cp -r parts/step-00000005 "on-$steps"
     expect 0 "resume" "$TT" train --resume auto --num-steps $steps --out "on-$steps"
     [ $steps = "$(grep -q 'learning rate now decays until step 13' out && echo 13 || echo 12)" ] || fail "resumed to $steps steps: says otherwise of the bits"
@@ -27,7 +27,7 @@ done
 same whole/step-00000012/model.safetensors on-12/step-00000012/model.safetensors "a run resumed with the steps it had differs"
 expect 2 "has run all 12 steps" "$TT" train --resume auto --out parts
 mkdir notes && touch notes/step-by-step.md
-expect 0 "saved   notes/step-" "$TT" train $tiny --num-steps 1 --out notes # which is no run
+expect 0 "saved   notes/step-" "$TT" train $tiny --num-steps 1 --out notes # a folder that holds no run
 [ -e notes/step-by-step.md ] || fail "a folder that is no run was moved away"
 expect 0 "resume auto --out 'my run'" "$TT" train $tiny --num-steps 1 --out "my run"
 expect 0 "moved to whole.1" "$TT" train $tiny --num-steps 2 --out whole
@@ -37,7 +37,7 @@ expect 0 "moved to whole.2" "$TT" train --resume parts/step-00000005 --num-steps
 for version in baseline fused; do
     expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
 done
-# Samples are counted, also when a run goes on with more of them in a step.
+# The position counts samples, also if a resumed run has more of them per step.
 mkdir other-rows again && cp -r parts/step-00000005 other-rows
 expect 0 "resume" "$TT" train --resume auto --batch-size 7 --num-steps 12 --save-interval 4 --out other-rows
 cp -r other-rows/step-00000008 again
@@ -46,7 +46,7 @@ same other-rows/step-00000012/model.safetensors again/step-00000012/model.safete
 grep -q '"position": *41\b' again/step-00000008/checkpoint.json || fail "5 steps of 4 and 3 of 7 samples are not at $(grep -o '"position": *[0-9]*' again/step-00000008/checkpoint.json)"
 passed "train and resume"
 
-# ---- a run goes on in its own folder, and no other run is touched ----
+# ---- a run resumes in its own folder, and no other run is touched ----
 mkdir -p away/runs && cp -r parts/step-00000005 away/runs
 echo '{"step":5}' >away/runs/metrics.jsonl
 "$TT" train $tiny --num-steps 2 --quiet >out 2>err || fail "a run in runs/default"
@@ -62,7 +62,7 @@ expect 0 "saved   away/runs/step-00000009" "$TT" train --resume away/runs/step-0
 (cd away/runs && "$TT" train --resume step-00000009 --num-steps 10 --quiet >/dev/null) && [ -d away/runs/step-00000010 ] || fail "not gone on from inside its folder"
 expect 0 "# out: the folder of the resumed run" "$TT" train --resume away/runs --print-config
 [ "$before" = "$(find runs -type f | sort | xargs cksum)" ] && [ "$(ls runs)" = default ] || fail "another run was touched"
-cp -r away/runs/step-00000010 best # belongs to no run: a new one begins, and the earlier one is moved aside
+cp -r away/runs/step-00000010 best # belongs to no run: a new run begins, and the earlier one is moved aside
 expect 0 "moved to runs/default.1" "$TT" train --resume best --num-steps 11
 [ -d runs/default/step-00000011 ] && [ -d runs/default.1/step-00000002 ] || fail "a checkpoint of no run goes on in $(ls)"
 rm -rf runs
@@ -106,7 +106,8 @@ for interval in 50 1000000; do # stopped after a validation, and before the firs
 done
 passed "signals save and stop"
 
-# ---- Ctrl-C is for what runs in front: a script's shell has its background ignore it; kill -INT, as above, is meant ----
+# ---- Ctrl-C is for the foreground. A script's shell lets background jobs ignore it; an explicit kill -INT, as above,
+# counts ----
 if has python3; then
     cat >background.sh <<'END'
 trap 'touch caught' INT
@@ -134,7 +135,7 @@ END
     passed "Ctrl-C and the background"
 fi
 
-# ---- a file of metrics that no memory would hold: what is behind the last whole line goes ----
+# ---- a metrics file larger than memory: what follows the last whole line is removed ----
 expect 0 "saved" "$TT" train $tiny --num-steps 4 --out huge
 cp huge/metrics.jsonl lines
 if truncate -s 5G huge/metrics.jsonl 2>/dev/null; then
@@ -144,7 +145,7 @@ if truncate -s 5G huge/metrics.jsonl 2>/dev/null; then
 fi
 passed "metrics of a long run"
 
-# ---- nothing half-done ----
+# ---- a refused run leaves nothing behind ----
 expect 2 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
 expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never
 expect 2 "did you mean" "$TT" train --preset smal --out never
@@ -191,7 +192,7 @@ for file in $files; do
     "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >by-file 2>err || fail "generate --prompts $file"
     same three by-file "$file, three rows at a time"
 done
-printf 'the small cat\n\na dog\n' >gap.txt # an empty line is a prompt, so that the numbers are those of the lines
+printf 'the small cat\n\na dog\n' >gap.txt # an empty line is a prompt, so that prompt numbers match line numbers
 "$TT" generate parts --prompt "the small cat" --prompt "" --prompt "a dog" --max-tokens 20 --seed 7 --json >gap 2>err || fail "an empty prompt"
 grep -q '"prompt":2,' gap || fail "the third of three prompts is not number 2: $(cat gap)"
 "$TT" generate parts --prompts gap.txt --max-tokens 20 --seed 7 --json >by-file 2>err || fail "a file with an empty line"
@@ -214,7 +215,7 @@ grep -q '"finish":"stop"' stopped || fail "--stop is not named"
 expect 0 '"finish":"end-token"' "$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --end-token 0 --json
 expect 0 '"finish":"length"' "$TT" generate parts --max-tokens 3 --repetition-penalty 1.5 --json
 printf '{"prompt": "a dog"}\n{"text": "a dog"}\n' >bad.jsonl
-expect 2 "bad.jsonl:2: there is no" "$TT" generate parts --prompts bad.jsonl
+expect 2 "bad.jsonl:2: the line is neither a string nor an object" "$TT" generate parts --prompts bad.jsonl
 expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4 --profile-dir generated
 grep -q '"rows":' generated/bench.json || fail "bench --generate --profile-dir: $(cat generated/bench.json)"
 expect 2 "is for training steps" "$TT" bench --generate 1 --sizes default --repeats 3
@@ -226,8 +227,8 @@ wait $!
 [ -s endless ] || fail "an interrupted generate printed nothing"
 expect 2 "an empty text would end" "$TT" generate parts --stop ""
 expect 2 "an empty text would end" "$TT" generate parts --stop . --stop ""
-rm endless # or a signal could reach the shell that is about to become tt
-"$TT" generate parts --max-tokens 100000 --no-cache --quiet >endless 2>err & # the first token does not wait for all that may follow
+rm endless # or a signal could reach the shell before it becomes tt
+"$TT" generate parts --max-tokens 100000 --no-cache --quiet >endless 2>err & # the first token is printed before the rest exists
 pid=$!
 for i in $(seq 600); do
     [ -s endless ] && break
@@ -259,7 +260,7 @@ own=$(loss_of run-text)
 expect 0 "windows held out of its" "$TT" eval run-text --data text.txt
 expect 0 "data    text.txt: 40 of its" "$TT" eval run-text --val-data text.txt --val-batches 10
 grep -q "held out" out && fail "eval --val-data: says that a part was held out"
-expect 0 "windows held out of its" "$TT" eval run-bytes --data text.txt # whose own validation data are others
+expect 0 "windows held out of its" "$TT" eval run-bytes --data text.txt # the run's own validation data are others
 expect 0 "data    random tokens" "$TT" eval parts --val-data random # which is no data for the validation of its own
 expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
@@ -274,7 +275,7 @@ head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
 
-# ---- text is bytes: zeros, halves of characters, what is no UTF-8 ----
+# ---- text is bytes: zeros, parts of characters, invalid UTF-8 ----
 yes 'a\000\000b\303\251\342\202\254\360\237\230\200\377\n' | head -n 400 | while read -r line; do printf "$line"; done >any.txt
 tr -d -c '\000' <any.txt >zeros.txt
 expect 0 "perplexity" "$TT" train $tiny --num-steps 20 --learning-rate 0.1 --data zeros.txt --tokenizer bytes --out run-zeros
@@ -303,7 +304,7 @@ PYTHON
 done
 passed "text is bytes"
 
-# ---- resumed with other data: the best validation loss of the former ones is no measure ----
+# ---- resumed with other data: the best validation loss so far no longer counts ----
 for i in $(seq 1200); do printf 'aa'; done >easy.txt
 head -c 20000 "$root/README.md" >hard.txt
 expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
@@ -340,7 +341,7 @@ expect 0 "none to validate" "$TT" train --config whole.yaml --out unheld-config
 [ -e never ] && fail "what was refused wrote something"
 passed "nothing held out"
 
-# ---- data of another tokenizer: what the model learned of an id is not what it means there ----
+# ---- data of another tokenizer: its ids mean other tokens than the model has learned ----
 other="made with another tokenizer"
 expect 0 "$other than that of run-bpe/step-00000003, so their ids mean other tokens" "$TT" eval run-bpe --data builtin
 expect 0 "$other" "$TT" eval run-bpe --data "data-chars/train_*.bin"
@@ -360,7 +361,7 @@ expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
 cores() { OMP_NUM_THREADS=$1 "$TT" info --preset tiny | sed -n 's/^device .*), \([0-9]* core\)/\1/p'; }
 [ -n "$(cores 1)" ] && [ "$(cores 1)" = "$(cores 3)" ] || fail "the cores of a device hang on the threads that are used"
-expect 0 "without what is marked -" "$TT" info --plan --update top-k --update-every 5
+expect 0 "it leaves out the operations marked -" "$TT" info --plan --update top-k --update-every 5
 grep -q "^-.* gemm .*gradients$" out || fail "no product for gradients is left out between two choices"
 expect 0 "one step in 5 chooses 4 of 38 groups" "$TT" info --update top-k --update-every 5
 expect 0 '"operations_run"' "$TT" info --update top-k --update-every 5 --json
@@ -381,10 +382,10 @@ if on_cpu; then
     whole=$("$TT" info --preset tiny --ranks 3 --json | sed -n 's/.*"total": \([0-9]*\).*/\1/p')
     expect 0 "\"total_here\": $((3 * whole))" "$TT" info --preset tiny --ranks 3 --json
     expect 0 "All 3 ranks on this machine take" "$TT" info --preset tiny --ranks 3
-    free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) # a rank takes 50 MB and more
+    free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) # a rank takes at least 50 MB
     expect 0 "more than is free here" "$TT" info --preset tiny --ranks $((free / 25000))
 fi
-for rank in 0 1; do # as Open MPI says it
+for rank in 0 1; do # the variables that Open MPI sets
     OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank OMPI_COMM_WORLD_LOCAL_SIZE=2 \
         "$TT" info --preset tiny >"alone$rank" 2>"said$rank" || fail "tt info as rank $rank of 2"
 done
@@ -394,8 +395,8 @@ expect 0 '"parameters": 31977984' "$TT" info --preset small --json
 expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
 grep -q '"median_ms"' prof/bench.json || fail "no bench.json"
 expect 0 '"tokens_per_second"' "$TT" bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --json
-expect 2 "no number of ranks" "$TT" bench --ranks 1,two
-expect 2 "no number of ranks" "$TT" bench --ranks 0
+expect 2 "is not a number of ranks" "$TT" bench --ranks 1,two
+expect 2 "is not a number of ranks" "$TT" bench --ranks 0
 if on_cpu && "$TT" info | grep -q "collectives: no"; then
     expect 4 "this tt was built without MPI, which ranks on a CPU need for their collectives; install it" "$TT" train --ranks 2
 fi

@@ -1,4 +1,4 @@
-/* What tt diagnose makes of its measurements, on measurements of our own. */
+/* What tt diagnose concludes from its measurements, tested with made-up measurements. */
 #include <math.h>
 
 #include "cli/diagnose.h"
@@ -18,7 +18,7 @@ static struct tt_diagnosis healthy(struct tt_config *c)
     return d;
 }
 
-/* The one finding is of this level, and its two halves contain these words. */
+/* There is one finding, of this level, and its two halves contain these words. */
 static void expect(struct tt_diagnosis *d, enum tt_level level, const char *what, const char *change)
 {
     d->count = 0;
@@ -43,7 +43,7 @@ static void communication_of_ranks(void)
     d.ranks = (struct tt_rank_diagnosis){.own = 0.1, .exposed = 0.02};
     d.ranks.links = (struct tt_links){.ranks = 3, .pairs = 3, .slowest = {0, 2, 6e9}, .fastest = {1, 2, 10e9}};
     tt_diagnose_judge_ranks(&d);
-    d.member.job = (struct tt_job *)1; /* that there is one is all that is looked at */
+    d.member.job = (struct tt_job *)1; /* only whether it is NULL matters */
     tt_diagnose_judge_ranks(&d);
     CHECK(d.count == 0, "%s", d.findings[0].what);
     d.ranks.exposed = 0.05;
@@ -51,7 +51,7 @@ static void communication_of_ranks(void)
     tt_diagnose_judge_ranks(&d);
     CHECK(d.count == 2 && tt_diagnose_worst(&d) == TT_ADVICE);
     CHECK(strstr(d.findings[0].what, "exposed for 50.00 ms") && strstr(d.findings[0].change, "--grad-accum"));
-    CHECK(strstr(d.findings[1].what, "ranks 0 and 2 pass on 4 GB/s, ranks 1 and 2 10"), "%s", d.findings[1].what);
+    CHECK(strstr(d.findings[1].what, "ranks 0 and 2 exchange 4 GB/s, ranks 1 and 2 10"), "%s", d.findings[1].what);
 }
 
 static void a_healthy_run_has_none(void)
@@ -77,7 +77,7 @@ static void widths_of_rows(void)
     struct tt_config c;
     struct tt_diagnosis d = healthy(&c);
     c.hidden_dim = 320, c.ffn_dim = 860, c.vocab_size = 50257, c.precision = TT_PREC_BF16;
-    a_run_without(&d); /* of a CPU */
+    a_run_without(&d); /* because the device is a CPU */
     d.device.wave_width = 32;
     expect(&d, TT_ADVICE, "ffn-dim = 860 is no multiple of 8: its products in bf16", "--ffn-dim 864");
     c.precision = TT_TF32;
@@ -100,7 +100,7 @@ static void a_better_batch(void)
            "--batch-size 16, with fewer");
     c.grad_accum = 4;
     expect(&d, TT_ADVICE, "1.76 times", "--batch-size 16 --grad-accum 2: the same training");
-    d.rows[1].t.tokens_per_second = 5200; /* not worth a word */
+    d.rows[1].t.tokens_per_second = 5200; /* too little to mention */
     d.count = 0;
     CHECK_OK(tt_diagnose_judge_speed(&d));
     CHECK(d.count == 0);
@@ -143,7 +143,7 @@ static void unsteady_steps(void)
     struct tt_diagnosis d = healthy(&c);
     d.step.slow = 0.2;
     expect(&d, TT_ADVICE, "the median is 100.00 ms, one in twenty takes more than 200.00 ms", "what else runs");
-    d.load = 4; /* of programs that have ended: what the steps waited counts */
+    d.load = 4; /* from programs that have ended; only the waiting of the steps counts */
     expect(&d, TT_ADVICE, "one in twenty takes more", "what else runs");
     d.step.waited = NAN;
     expect(&d, TT_ADVICE, "a load of 4.0", "quiet");
@@ -151,7 +151,7 @@ static void unsteady_steps(void)
     expect(&d, TT_ADVICE, "threads waited 20 % of their time", "quiet");
 }
 
-/* Seven tenths of the machine, or less: what a step takes alone is not known, but for a factor. */
+/* If steps got 70 % of the machine or less, their undisturbed time is known only up to a factor. */
 static void busy_machines_decide_little(void)
 {
     struct tt_config c;
@@ -159,7 +159,7 @@ static void busy_machines_decide_little(void)
     struct tt_timing t = {.median = 0.1 / 1.12, .waited = 0.01};
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast") && !strstr(d.findings[0].what, "busy"));
-    d.count = 0, t.waited = 0.2929; /* which made it slower alone */
+    d.count = 0, t.waited = 0.2929; /* it would be even faster undisturbed */
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 1 && strstr(d.findings[0].what, "1.12 times as fast or more (busy machine)"), "%s",
           d.findings[0].what);
@@ -170,7 +170,7 @@ static void busy_machines_decide_little(void)
     tt_diagnose_judge_instead(&d, &t, "--version flash");
     CHECK(d.count == 1 && strstr(d.findings[0].what, "6.00 times as fast (busy machine: at least 1.50 times)"), "%s",
           d.findings[0].what);
-    d.data_seconds = 0.06; /* which a quiet machine may gather in a quarter of the time */
+    d.data_seconds = 0.06; /* a quiet machine might take a quarter of that */
     d.validation_time = 5, d.total_time = 15;
     expect(&d, TT_ADVICE, "threads waited 29 %", "quiet");
     d.data_seconds = 0.3;
@@ -179,7 +179,7 @@ static void busy_machines_decide_little(void)
     CHECK(strstr(data, "data for a step take 300.00 ms") && strstr(data, "100.00 ms (busy machine)"), "%s", data);
 }
 
-/* 608, 640 and 739 tokens/s of batches of 16, 8 and 32. */
+/* 640, 608 and 739 tokens/s for batches of 8, 16 and 32. */
 static void busy_machines_hide_the_sweet_spot(void)
 {
     struct tt_config c;
@@ -202,7 +202,7 @@ static void busy_machines_hide_the_sweet_spot(void)
     CHECK(d.sweet == 2, "11 times are more than others explain: %d", d.sweet);
 }
 
-/* Of two threads that waited half of their time, a step may have been any factor faster alone. */
+/* With two threads that waited half of their time, a step may be any factor faster undisturbed. */
 static void threads_that_wait_decide_nothing(void)
 {
     struct tt_config c;

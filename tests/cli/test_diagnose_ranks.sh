@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tt diagnose of several ranks: the bandwidth of collectives as nccl-tests show it, the slowest pair, and what a step sends.
+# tt diagnose with several ranks: the bandwidth of collectives in the form of nccl-tests, the slowest pair, and what a
+# step sends.
 . tests/lib.sh
 needs_ranks
 has python3 || skip "no python3 to read JSON with"
@@ -8,7 +9,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cd "$dir" || exit 1
 
 shape="--hidden-dim 32 --num-layers 2 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 4"
-looks_right() { # looks_right RANKS SHARD: what is in out, with what is predicted in info
+looks_right() { # looks_right RANKS SHARD: checks the diagnosis in `out` against the prediction in `info`
     python3 - "$@" out info <<'PYTHON'
 import json, sys
 ranks, shard = int(sys.argv[1]), sys.argv[2]
@@ -55,7 +56,7 @@ if on_cpu && has mpirun; then
         "^pairs +slowest: ranks 0 \\(.*\\) and 1 \\(.*GB/s; 1 measured" "^comm\\. +a rank sends"; do shows "$words"; done
     check "rank 0 alone prints" test "$(grep -c '^device' out)" = 1
 fi
-# one signal ends it: there is nothing to save
+# one signal is enough: there is nothing to save
 timeout 600 "$TT" diagnose --preset small --ranks 2 >out 2>err &
 sleep 3
 begin=$SECONDS
@@ -64,7 +65,7 @@ wait $!
 code=$?
 check "SIGTERM ends it in $((SECONDS - begin)) s" test $((SECONDS - begin)) -le 15
 check "with 130, not $code" test $code = 130
-# a run that would fail fails on all ranks, and is said once
+# a run that would fail fails on all ranks, with one message
 touch file
 # shellcheck disable=SC2086
 timeout 300 "$TT" diagnose $shape --quick --ranks 2 --out file/run >out 2>err

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# tt diagnose as it is typed: what it shows, what it concludes, its exit codes, and that it leaves nothing behind.
+# tt diagnose from the command line: what it shows and concludes, its exit codes, and that it leaves no files behind.
 set -u
 . tests/lib.sh
 needs_device
 mkdir "$dir/here"
 cd "$dir/here" || exit 1
 tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 4"
-expect() { # expect CODE "words in the output" words of tt diagnose
+expect() { # expect CODE "text in the output" ARGUMENTS of tt diagnose...
     local code=$1 words=$2 got
     shift 2
     "$TT" diagnose "$@" >../out 2>../err
@@ -48,23 +48,23 @@ if [ "$(id -u)" != 0 ]; then
 fi
 expect 0 "--version flash|time" $tiny --version baseline
 
-# ---- what train refuses is refused alike ----
+# ---- diagnose refuses what train refuses ----
 expect 2 "missing.bin" $tiny --data missing.bin
 expect 2 "did you mean" --preset smal
 expect 2 "missing.yaml" missing.yaml
 expect 2 "less than one batch" $tiny --data ../text.txt --batch-size 500
 
-# ---- a run that goes on: only what is left ----
+# ---- with --resume, only the remaining steps count ----
 "$TT" train $tiny --num-steps 20 --out ../run >../out 2>../err || fail "train"
 expect 0 "for the whole run: 30 steps" --resume ../run --num-steps 50 --quick
 expect 2 "has run all 20 steps" --resume ../run --quick
 expect 2 "give one of them, not both" --resume ../run --init-from ../run --quick
-rounds() { # of three tries the shortest, since a busy machine is late in some
+rounds() { # the shortest of three tries, since a busy machine delays some
     for _ in 1 2 3; do
         "$TT" diagnose $tiny --quick --val-interval 5 --val-batches 20 --json "$@" | tr -d ' \n' | grep -o '"validation_seconds":[0-9.e-]*' | cut -d: -f2
     done | sort -g | head -n 1
 }
-alone=$(rounds) many=$(rounds --global-batch 80) # of 20 batches, and of 400
+alone=$(rounds) many=$(rounds --global-batch 80) # with 20 batches, and with 400
 awk -v a="$alone" -v b="$many" 'BEGIN { exit !(b > 8 * a) }' || fail "validation of 20 times as many batches takes $many s, not 20 x $alone s"
 passed "diagnose"
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --documents separate from the command line: refused where nothing says what ends a document, the same in every version,
-# kept by checkpoints and configuration files, and what it is in eval.
+# --documents separate on the command line. It is refused if no end-of-document token is known, gives the same loss in
+# every version, is kept by checkpoints and configuration files, and applies in eval.
 set -u
 . tests/lib.sh
 needs_device
@@ -11,18 +11,18 @@ lines="--data lines.txt --document-end 10" # every line is a document
 for i in $(seq 400); do echo "line $i of ${i}"; [ $((i % 7)) = 0 ] && echo; done >lines.txt
 
 loss() { sed 's/.*"loss"://; s/,.*//' out; }
-near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 2e-4 && d > -2e-4) }'; } # to what an optimiser makes of rounding
+near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 2e-4 && d > -2e-4) }'; } # up to the optimiser's rounding
 evaluate() { # evaluate RUN OPTIONS...: its loss in $got
     expect 0 loss "$TT" eval "$@" --json
     got=$(loss)
 }
 
-# ---- what ends a document must be known ----
+# ---- the token that ends a document must be known ----
 expect 2 "--document-end" "$TT" train $tiny --data random --documents separate --out never
 expect 2 "not below the vocabulary" "$TT" train $tiny --data random --documents separate --document-end 70000 --out never
 expect 2 "joined, separate" "$TT" train --documents apart --out never
 [ -e never ] && fail "a refused run has a folder"
-expect 0 "done" "$TT" train $tiny --documents separate --num-steps 2 --out "" # the built-in language says it itself
+expect 0 "done" "$TT" train $tiny --documents separate --num-steps 2 --out "" # the built-in language has one
 expect 0 "flash" "$TT" bench --sizes small $tiny --documents separate --document-end 3 --versions flash --repeats 1 --warmup 0
 expect 0 "document_bounds" "$TT" info $tiny --plan --documents separate
 "$TT" info $tiny --plan | grep -q document_bounds && fail "the plan of joined documents looks for their bounds"
@@ -41,7 +41,7 @@ check "flash: $flash, baseline: $baseline" near "$flash" "$baseline"
 check "joined: $got as separate" [ "$got" != "$flash" ]
 passed "versions agree"
 
-# ---- what was chosen is kept ----
+# ---- checkpoints and files keep the choice ----
 grep -q '^documents: separate' runs/flash/step-00000004/config.yaml 2>/dev/null || grep -rq 'documents: separate' runs/flash ||
     fail "the checkpoint does not say how documents are seen"
 evaluate runs/flash --documents joined
@@ -59,7 +59,7 @@ check "a configuration file gives other weights" cmp runs/flash/step-00000004/mo
 expect 0 "" "$TT" generate runs/flash --prompt "line 7" --max-tokens 4
 passed "checkpoints and files keep it"
 
-# ---- a comparison tells ----
+# ---- compare names the difference ----
 expect 0 "documents joined -> separate" "$TT" compare runs/joined runs/flash
 expect 8 "cannot be compared" "$TT" compare runs/joined runs/flash --fail-if loss:0.5
 for other in "--qkv-bias" "--qk-norm" "--rope-scaling linear,factor=2" "--head-dim 16"; do

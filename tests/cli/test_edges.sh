@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Edges that a user meets: a run evaluated from another folder, exit codes of bad files, output whose reader goes away,
-# predictions for another machine, options that mean nothing here.
+# Rare cases that users meet: a run evaluated from another folder, exit codes for bad files, output whose reader goes
+# away, predictions for another machine, options without an effect.
 set -u
 . tests/lib.sh
 needs_device
@@ -32,7 +32,7 @@ expect 2 "data/tokens/train" "$TT" eval ../moved/runs/tokens
 cd .. || exit 1
 passed "data is found from another folder, and after a move"
 
-# ---- exit codes: 2 asked wrongly, 1 could not be done ----
+# ---- exit codes: 2 for a wrong request, 1 for a failure ----
 text=moved/data/text.txt
 printf 'caf\351 caf\351 caf\351\n%.0s' $(seq 100) >latin1.txt
 head -c 1500 moved/data/tokens/train_000000.bin >cut.bin
@@ -74,10 +74,10 @@ for place in moved/runs/text moved/runs/text/step-00000003; do
     find $place -type f -exec cksum {} + | sort | cmp -s before - || fail "tt data changed $place"
 done
 "$TT" help >out
-grep -q "2 asked wrongly" out || fail "the help does not explain the exit codes"
+tr '\n' ' ' <out | grep -q "2 an invalid request" || fail "the help does not explain the exit codes"
 passed "exit codes"
 
-# ---- output whose reader goes away: the run is saved ----
+# ---- when the reader of the output goes away, the run is still saved ----
 "$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 1 --out piped 2>err | head -n 6 >out
 code=${PIPESTATUS[0]}
 [ "$code" = 130 ] || fail "a broken pipe: exit $code"
@@ -93,7 +93,7 @@ wait $pid
 [ $? = 130 ] && ls -d hung/step-* >/dev/null 2>&1 || fail "SIGHUP lost the run"
 passed "a reader that goes away"
 
-# ---- said, not swallowed ----
+# ---- notes about likely mistakes ----
 printf 'abc\0def %.0s' $(seq 1200) >binary
 expect 0 "probably not text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
 expect 2 "so many operations" "$TT" info --preset tiny --grad-accum 65536

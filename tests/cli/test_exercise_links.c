@@ -1,4 +1,4 @@
-/* Links of a walkthrough lead to the same files from the folder that a learner gets. */
+/* The links of a walkthrough lead to the same files from the folder that a learner gets. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people do who come with the habits of a PyTorch guide: a folder of data, a config.yaml of another program, epochs, a card
-# that they have at home. Each was refused or misunderstood once.
+# Habits that people bring from a PyTorch guide: a folder of data, another program's config.yaml, epochs, a graphics
+# card at home. tt once refused or misread each of these.
 set -u
 . tests/lib.sh
 needs_device
@@ -9,12 +9,12 @@ cd "$dir" || exit 1
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 for i in $(seq 1200); do echo "line $i of a text that has some words"; done >text.txt
 
-# ---- the lines of the README that follow ./run name the folder that it builds in ----
+# ---- the README's cmake and cpack lines name the folder in which ./run builds ----
 grep -oE 'cmake --install [^ ]+|cpack --config [^ `]+' "$root/README.md" >lines
 [ "$(wc -l <lines)" = 3 ] || fail "the README installs $(wc -l <lines) times"
 grep -v "build/cpu" lines && fail "the README installs from a folder that ./run does not make"
 
-# ---- a folder that tt data made ----
+# ---- a folder written by tt data ----
 for folder in tokens 'odd [1]'; do
     word=$folder
     [ "$folder" = tokens ] || word="'$folder'"
@@ -27,7 +27,7 @@ for folder in tokens 'odd [1]'; do
     expect 0 "resume" "$TT" train --resume "on $folder" --data "$folder" --num-steps 4
     grep -q "not those of the checkpoint" out && fail "the same folder counts as other data"
 done
-mkdir -p half/train_000002.bin.part # where a file cannot be written: all that was is taken back
+mkdir -p half/train_000002.bin.part # this file cannot be written, so tt data removes what it has written so far
 expect 2 "train_000002.bin.part" "$TT" data text.txt --tokenizer chars --out half --shard-tokens 8192
 [ "$(find half -type f ! -name '.*')" = "" ] || fail "tt data leaves a part of the data: $(ls half)"
 rmdir half/train_000002.bin.part
@@ -40,7 +40,7 @@ mkdir other
 expect 2 "is a folder" "$TT" train $tiny --data other --out never
 passed "a folder of tt data"
 
-# ---- results only; JSON where it is asked for ----
+# ---- results only; JSON on request ----
 "$TT" profile $tiny --num-steps 1 --warmup 1 --out of-folder --quiet >out 2>err || fail "profile --quiet"
 [ "$(sed 's/ .*//' out | tr '\n' ' ')" = "step saved " ] || fail "profile --quiet prints more than its results"
 grep -q "an earlier profile was replaced" err || fail "a replaced profile is not told with --quiet"
@@ -50,23 +50,23 @@ grep -q "an earlier profile was replaced" err || fail "a replaced profile is not
 grep -q '"title": "Baseline analysis"' out || fail "exercise list --json has no titles"
 passed "results only"
 
-# ---- what the environment says is looked at before it is kept ----
+# ---- variables of the environment are checked before they are stored ----
 expect 2 "PRESET=bogus: there is no such preset" env PRESET=bogus "$TT" exercise start 1 mine
 expect 2 "did you mean small" env PRESET=smal "$TT" exercise start 1 mine
 expect 2 "STEPS=ten" env STEPS=ten "$TT" exercise start 1 mine
 [ -e mine ] && fail "a refused exercise left a folder"
-expect 0 "worksheet" env PRESET=tiny STEPS=3 LONG=nonsense "$TT" exercise start 1 mine # LONG is not of exercise 1
+expect 0 "worksheet" env PRESET=tiny STEPS=3 LONG=nonsense "$TT" exercise start 1 mine # exercise 1 has no LONG
 passed "variables of an exercise"
 
-# ---- what does not fit for its length is not blamed on the model ----
-long="--seq-len 1000000 --hidden-dim 2048 --num-layers 64 --num-heads 32" # too long for any machine, also one at a time
+# ---- a sequence that does not fit is not blamed on the model ----
+long="--seq-len 1000000 --hidden-dim 2048 --num-layers 64 --num-heads 32" # too long for any machine, even one at a time
 expect 1 "shorter sequence: --batch-size 1 --seq-len" "$TT" diagnose $long --quick
 expect 1 "choose a shorter sequence" "$TT" train $long --out never
 expect 0 "a shorter --seq-len" "$TT" info $long
 [ -e never ] && fail "a refused run wrote something"
 passed "sequences that are too long"
 
-# ---- a file of --print-config serves for fewer steps too ----
+# ---- the file of --print-config also works for fewer steps ----
 "$TT" train $tiny --print-config >run.yaml
 grep -q "^warmup-steps: 20" run.yaml || fail "no warm-up in the file"
 expect 0 "saved" "$TT" train --config run.yaml --num-steps 5 --out short
@@ -75,7 +75,7 @@ sed 's/^num-steps:.*/num-steps: 5/' run.yaml >both.yaml
 expect 2 "does not fit" "$TT" train --config both.yaml --out never
 passed "warm-up"
 
-# ---- metrics of a step are that step's; the progress line has a loss from the beginning ----
+# ---- metrics have each step's own speed; the progress line has a loss from the beginning ----
 "$TT" train $tiny --num-steps 30 --val-interval 0 --out speeds >out 2>err || fail "train"
 grep '"loss"' speeds/metrics.jsonl | sed 's/.*"tokens_per_second"://; s/,.*//' >speed
 grep -q null speed && fail "steps without a speed"
@@ -88,7 +88,7 @@ if has script; then
 fi
 passed "speeds and losses"
 
-# ---- a log line's speed is that of its steps: a validation among them does not count ----
+# ---- the speed in a log line is that of its steps, without the validation between them ----
 "$TT" train $tiny --num-steps 8 --log-interval 4 --val-interval 6 --val-batches 300 --out validated >out 2>err || fail "train"
 awk '/^step +8\/8 .*tok\/s/ {for (i = 2; i <= NF; i++) if ($i == "tok/s") print $(i - 1)}' out >said
 sed -n 's/.*"step":\([5-8]\),.*"tokens_per_second":\([0-9.e+]*\).*/\2/p' validated/metrics.jsonl |
@@ -96,7 +96,7 @@ sed -n 's/.*"step":\([5-8]\),.*"tokens_per_second":\([0-9.e+]*\).*/\2/p' validat
 [ "$(cat said steps | wc -l)" = 2 ] || fail "no speeds: $(cat out)"
 awk 'NR == 1 {said = $1} NR == 2 {exit !(said > 0.6 * $1)}' said steps || fail "the line says $(cat said) tok/s, its steps had $(cat steps)"
 
-# ---- the progress line does not stand still between log lines ----
+# ---- the progress line is updated between log lines ----
 if has script && on_cpu; then
     slow="--hidden-dim 128 --num-layers 2 --seq-len 128 --batch-size 8"
     COLUMNS=200 script -qec "OMP_NUM_THREADS=1 '$TT' train $slow --num-steps 16 --log-interval 6 --val-interval 0 --out ''" /dev/null \
@@ -106,13 +106,13 @@ if has script && on_cpu; then
     [ -n "$line" ] || fail "no log line: $(cat lines)"
     awk -v line="$line" '/^step (7|8|9|10|11)\/16 / {for (i = 1; i < NF; i++) if ($i == "loss") {n++; same += $(i + 1) == line}}
         END {exit n && same == n}' lines || fail "the progress line keeps the loss of the log line: $(grep -a '/16' lines)"
-    # steps that take long enough for a line each are long enough to be timed
+    # a step long enough for a progress line of its own is long enough to be timed
     awk '/^step (7|8|9|10|11)\/16 / {for (i = 2; i <= NF; i++) if ($i == "steps/s" || $i == "s/step") {n++; seen[$(i - 1)] = 1}}
         END {for (x in seen) k++; exit n > 4 && k == 1}' lines || fail "the progress line keeps the speed of the log line: $(grep -a '/16' lines)"
 fi
 passed "the progress line"
 
-# ---- the config.yaml of a guide ----
+# ---- a config.yaml from a guide ----
 cat >config.yaml <<'TEXT'
 device: auto
 data:
@@ -135,13 +135,13 @@ expect 0 "saved" "$TT" train --resume of-config --num-steps 3
 grep -q "text.txt: 5000 tokens" out || fail "a run that goes on reads another part of the text"
 expect 0 "4000 bytes became" "$TT" data text.txt --max-chars 4000 --out fewer
 printf '\303\251%.0s' $(seq 3000) >accents.txt
-expect 0 "2000 bytes became" "$TT" data accents.txt --max-chars 1000 --out accents # characters, not bytes
+expect 0 "2000 bytes became" "$TT" data accents.txt --max-chars 1000 --out accents # 1000 characters, not bytes
 sed 's/log_interval: 100/use_compile: true\n  num_workers: 4\n  grad_norm_max: 1/' config.yaml >other.yaml
 "$TT" train --config other.yaml --out never 2>err && fail "unknown keys were taken"
 for words in "line 8: there is no option training.use_compile; version does that" "training.num_workers; prefetch does that" \
     "line 10: there is no option training.grad_norm_max; "; do grep -qF "$words" err || fail "not said: $words: $(cat err)"; done
 [ -e never ] && fail "a refused run wrote something"
-# what tt does in one way only is accepted where that is the way, and told
+# a setting that tt does not have is accepted, with a note, if its value is what tt does anyway
 sed 's/device: auto/device: cpu/; s/log_interval: 100/dropout: 0.0\n  optimizer: AdamW/; s/n_embd: 32/n_embd: 32\n  bias: false/' config.yaml >settled.yaml
 if on_cpu; then
     expect 0 "saved" "$TT" train --config settled.yaml --num-steps 2 --out of-settled
@@ -171,7 +171,7 @@ expect 2 "there is no option training.dropout; there is no dropout, so only 0 is
 [ -e never ] && fail "a refused run wrote something"
 passed "the configuration of another program"
 
-# ---- epochs: of what is not held out ----
+# ---- an epoch covers what is not held out ----
 on_text="$tiny --data text.txt --max-chars 3000 --tokenizer chars --val-interval 0"
 "$TT" train $on_text --num-steps 1 --out '' >out 2>err || fail "train"
 windows=$(sed -n 's/.* \([0-9]*\) windows of 16 to train, [1-9][0-9]* to validate.*/\1/p' out)
@@ -183,7 +183,7 @@ steps=$(printf 'step-%08d ' $each $(((2 * windows + 3) / 4)) $all)
 [ "$(cd whole && echo step-*) " = "$steps" ] || fail "saved $(cd whole && echo step-*), not $steps"
 [ "$(grep -c '"epoch_loss":[0-9]' whole/metrics.jsonl)" = 3 ] || fail "metrics.jsonl has no line for each epoch"
 grep -q '"epoch":3' whole/metrics.jsonl || fail "the last epoch is not in metrics.jsonl"
-# a run that goes on keeps them, to the bit; more steps in another batch are counted by samples
+# a resumed run continues the epochs to the bit; with another batch size, samples are counted
 mkdir on && cp -r whole/step-"$(printf %08d $each)" on
 expect 0 "epoch 2/3" "$TT" train --resume auto --out on
 cmp -s on/step-"$(printf %08d $all)"/model.safetensors whole/step-"$(printf %08d $all)"/model.safetensors || fail "epochs: resumed weights differ"
@@ -197,10 +197,10 @@ left=$(((4 * windows - 4 * all + 7) / 8))
 [ -d on/step-"$(printf %08d $((all + left)))" ] || fail "the fourth epoch in batches of 8 ends at $(cd on && echo step-*)"
 expect 0 "saved" "$TT" train --resume auto --out on --num-steps $((all + left + 2))
 grep -q "epoch" out && fail "epochs although the steps are given"
-# accumulation counts like a larger batch
+# gradient accumulation counts like a larger batch
 expect 0 "8 in a step: $(((windows + 7) / 8)) steps" "$TT" train $on_text --epochs 1 --grad-accum 2 --out ''
 expect 0 '"epochs":1' "$TT" train $on_text --epochs 1 --json --out ''
-expect 0 "# num-steps: what the epochs come to" "$TT" train $on_text --epochs 2 --print-config
+expect 0 "# num-steps: computed from --epochs" "$TT" train $on_text --epochs 2 --print-config
 "$TT" train $on_text --epochs 1 --print-config >epochs.yaml
 expect 0 "epoch 1/1" "$TT" train --config epochs.yaml --out ''
 expect 0 "saved" "$TT" train --config epochs.yaml --num-steps 3 --out by-steps
@@ -211,7 +211,7 @@ expect 2 "--data random never ends; give --save-interval" "$TT" train $tiny --da
 [ -e never ] && fail "a refused run wrote something"
 passed "epochs"
 
-# ---- cards that are not here ----
+# ---- cards that this machine does not have ----
 cards=rtx4080s,t4,3080,4070,4090,a5000,mi300x,16GiB
 expect 0 "PREDICTION, not a measurement" "$TT" diagnose --preset small --precision fp16 --for $cards
 [ "$(sed -n '/^card /,/^$/p' out | sed '1d; s/ .*//' | tr '\n' ' ')" = "4080s t4 3080 4070 4090 a5000 mi300x 16GiB  " ] || fail "not a row for each card"
@@ -239,7 +239,7 @@ many=t4$(printf ',t4%.0s' $(seq 20))
 expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"
 passed "cards that are not here"
 
-# ---- selective updates: what is on is said, and the call replaces what a checkpoint says of them ----
+# ---- selective updates: the start names the setting, and the command line overrides the checkpoint's ----
 printf 'update: top-k\nupdate_share: 0.1\nupdate_every: 3\n' >chosen.yaml
 expect 0 "saved" "$TT" train $tiny --config chosen.yaml --num-steps 4 --out chosen
 grep -qE '^update  [0-9]+ of [0-9]+ groups in a step \(level matrix, by norm\), one choice for 3 steps$' out || fail "the start does not say what is updated"

@@ -1,4 +1,4 @@
-/* The tables of commands and options against what is made from them: the help and the reference page. */
+/* The help and the reference page against the tables of commands and options that they are made from. */
 #include "cli/help.h"
 #include "core/base/file.h"
 #include "core/config/presets.h"
@@ -33,7 +33,7 @@ static void rows_make_sense(void)
         CHECK(row->commands && row->commands < 1u << TT_COMMANDS, "%s", row->name);
         CHECK(row->home != TT_OF_COMMAND || !(row->commands & (row->commands - 1)),
               "%s lies in the struct of one command", row->name);
-        for (int j = 0; j < i; j++) { /* rows of one name: other commands, and of a run the same field */
+        for (int j = 0; j < i; j++) { /* same name: other commands, or one field of the configuration */
             const struct tt_option *other = row_at(j);
             bool one_struct = row->home == other->home &&
                               (row->home != TT_OF_COMMAND || row->commands == other->commands);
@@ -66,7 +66,7 @@ static void defaults_hold(void)
             if (!at || row->flag_only) continue;
             const char *value = tt_help_default(row), *whose = NULL;
             tt_option_left_open(&defaults, row, &whose);
-            /* Wrapped lines break at any space, so that the last word is compared. */
+            /* The help wraps its lines at any space, so only the last word is compared. */
             const char *last = whose ? strrchr(whose, ' ') + 1 : value;
             snprintf(shown, sizeof shown, "%s)", last);
             const char *end = strstr(at, shown), *next = strstr(at + 4, "\n  --");

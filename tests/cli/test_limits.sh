@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Small limits of the shell: with a stack of 256 KiB every command does its work, and with any limit on the address space it
-# ends by itself, with a line that says why where it could not.
+# Small shell limits. With a stack of 256 KiB every command works. With any limit on the address space it ends by
+# itself, and says why if it fails.
 set -u
 . tests/lib.sh
 needs_device
@@ -10,7 +10,7 @@ export XDG_CACHE_HOME=$dir/cache OMP_WAIT_POLICY=passive
 unset OPENBLAS_NUM_THREADS
 shape="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 2 --threads 2"
 
-# runs CODES words...
+# runs CODES ARGUMENTS...: runs tt with a small stack
 runs() {
     local codes=$1
     shift
@@ -41,7 +41,7 @@ runs 0 profile $shape --num-steps 1 --bare
 runs 0 report one
 runs 0 compare one two --out compared
 runs 0 check grads $shape --against baseline
-runs "0 6" diagnose $shape --num-steps 3 --quick # 6: with warnings
+runs "0 6" diagnose $shape --num-steps 3 --quick # 6: it may give warnings
 runs 0 export --checkpoint run exported
 runs 0 import exported --out imported
 runs 0 exercise list
@@ -58,9 +58,9 @@ for command in $commands; do
 done
 passed "a stack of 256 KiB"
 
-on_cpu || finish # the libraries of a GPU need more than this before the program begins
+on_cpu || finish # a GPU's libraries need more than this before main() starts
 
-# Where even the libraries do not start, they say so.
+# If even the libraries cannot start, they say so.
 refused=0 tried=0
 for kib in 20000 30000 40000 43000 45000 47000 50000 55000 60000 70000 80000 100000 120000 160000 200000 300000 400000 4000000; do
     for words in "help" "info $shape" "train $shape --threads 1 --num-steps 2 --val-batches 1 --out mem-1-$kib" \

@@ -1,34 +1,34 @@
 #!/usr/bin/env bash
-# What goes wrong with several ranks of tt train: kills at any moment, also while they save together; a rank without
-# memory; files that differ; and what all ranks must decide alike. test_train_ranks.sh has the rest.
+# Failures with several ranks of tt train: kills at any moment, also during a shared save; a rank without memory; files
+# that differ; and decisions that all ranks must share. test_train_ranks.sh has the rest.
 . tests/lib.sh
 needs_ranks
 cd "$dir" || exit 1
 shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --global-batch 4"
 RANDOM=${TT_KILL_SEED:-7}
 
-train() { # train OUT WORDS...
+train() { # train OUT ARGUMENTS...
     local out=$1
     shift
     # shellcheck disable=SC2086 # words
     timeout 600 "$TT" train $shape --val-interval 0 --out "$out" "$@" >"$dir/out" 2>"$dir/err"
 }
-of_rank() { # of_rank RANK WORDS: its process
+of_rank() { # of_rank RANK WORDS: the process of that rank
     pgrep -f "$2" | while read -r p; do
         tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$1\$" && echo "$p"
     done
 }
 
-# ---- killed at any moment and resumed, as long as it takes: the bits of a run that nobody disturbed ----
+# ---- killed at any moment and resumed, again and again: the bits of an undisturbed run ----
 
 words="--ranks 2 --shard weights --save-interval 4 --comm-timeout 5 --lr-schedule constant --warmup-steps 0"
 newest() { find disturbed -maxdepth 1 -name "step-$1" 2>/dev/null | sort | tail -n 1; }
 kills=0
 for round in 1 2 3 4 5 6; do
-    last=$(newest '*') # also one that is being written
+    last=$(newest '*') # including one that is still being written
     # shellcheck disable=SC2086 # words
     train disturbed $words --num-steps 1000000 --resume auto &
-    for _ in $(seq 600); do # until it saves once more
+    for _ in $(seq 600); do # until it begins another save
         [ "$(newest '*')" \> "$last" ] && break
         sleep 0.05
     done
@@ -54,7 +54,7 @@ done
 check "nothing half-written is left" test -z "$(find disturbed -name '*.tmp')"
 passed "killed at any moment, it comes to the same bits"
 
-# ---- decided alike ----
+# ---- all ranks decide the same ----
 
 train early --ranks 2 --num-steps 200 --learning-rate 1e-12 --val-interval 1 --val-batches 1 --patience 2 || fail "--patience"
 check "--patience ends all ranks" test -d early/step-00000003
@@ -62,9 +62,9 @@ check "--patience ends all ranks" test -d early/step-00000003
 check "one rank runs the plan of no ranks" cmp <("$TT" info $shape --plan) <("$TT" info $shape --plan --ranks 1)
 passed "what ranks decide alike"
 
-# ---- refused by all, said once: whichever of them ends first, and though mpirun then kills the others ----
+# ---- all ranks refuse, one message: whichever rank ends first, although mpirun then kills the others ----
 
-refused() { # refused TIMES TEXT WORDS...
+refused() { # refused TIMES TEXT COMMAND...
     local times=$1 text=$2 code
     shift 2
     for _ in $(seq "$times"); do
@@ -85,7 +85,7 @@ refused 6 "board is a file" "$TT" profile $shape --ranks 2 --out refused --tenso
 check "nothing is written" test ! -e refused
 passed "what all ranks refuse is said once"
 
-# ---- started by hand ----
+# ---- started with mpirun ----
 
 if on_cpu && has mpirun; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OPENBLAS_NUM_THREADS=1
@@ -93,7 +93,7 @@ if on_cpu && has mpirun; then
     seq 500 >here/text.txt
     seq 501 1000 >there/text.txt
     # shellcheck disable=SC2016,SC2086 # words; for the shell of each rank
-    by_hand() { # by_hand SHELL WORDS...: two ranks, each after that command
+    by_hand() { # by_hand SHELL ARGUMENTS...: two ranks, each after running that shell command
         local first=$1
         shift
         timeout 600 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c "$first"'; exec "$0" train "$@"' \

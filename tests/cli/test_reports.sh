@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# What a run says at its end, as text and as JSON.
+# What a run reports at its end, as text and as JSON.
 set -u
 . tests/lib.sh
 needs_device
 cd "$dir" || exit 1
 tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 4"
 
-# ---- text: what was done, how well, how fast, with what memory, where it is, how to go on ----
+# ---- text: what was done, how well, how fast, with how much memory, where it is, how to continue ----
 "$TT" train $tiny --num-steps 40 --val-interval 10 --out a >out 2>err || fail "train"
 for words in "^done +40 steps in " "tokens/s, peak memory [0-9.]+ MiB" "^time +[0-9.]+ % steps, [0-9.]+ % waiting for data, [0-9.]+ % validation, [0-9.]+ % saving" "^loss +[0-9.]+, floor" "^saved +a/step-00000040" \
     "^next +tt generate a .*--resume auto"; do shows "$words"; done
 for words in "^math +fp32" "^adamw +fused" "^attn +flash"; do shows "$words"; done
-# how busy the device is: a CPU always knows it of itself
+# how busy the device is; a CPU can always tell
 if "$TT" info | grep -q "^utilisation by "; then shows "^usage +[0-9a-zA-Z ]+ %"; fi
 "$TT" info | grep -qE "^utilisation (by|not shown by tt train: )" || fail "tt info does not say who knows the utilisation"
 [ "$("$TT" --version | grep -c cpu)" = 0 ] || "$TT" info | grep -q "^utilisation by getrusage" || fail "a CPU does not know its utilisation"
@@ -24,7 +24,7 @@ shows "^best +validation loss [0-9.]+ after step [1-5]0"
 shows "^done"
 grep -qE "^(step|device|model|next|math|adamw|attn|graph|gemm|usage|time)" out && fail "--quiet says more than results"
 
-# ---- JSON: one object, with the same ----
+# ---- JSON: one object with the same facts ----
 "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out d >out 2>err || fail "json"
 grep -qE '"load":[0-9.]+,"busy":(true|false)' out || fail "it does not say whether the machine was busy"
 [ "$(wc -l <out)" = 1 ] || fail "more than one line of JSON"
@@ -33,7 +33,7 @@ for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[
     shows "$key"
 done
 
-# ---- an interrupted run ends with its numbers as well ----
+# ---- an interrupted run also ends with its numbers ----
 "$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out e --tensorboard board >out 2>err &
 pid=$!
 for _ in $(seq 1200); do grep -q step e/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
@@ -53,7 +53,7 @@ if command -v python3 >/dev/null && [ -d /proc/self ]; then
     [ "$(memory large)" -lt $(($(memory out) + (1 << 28))) ] || fail "peak memory $(memory large) is that of the program that started it"
 fi
 
-# ---- a reader that has gone: the run is done and saved, and says so ----
+# ---- the reader of the output is gone: the run still completes, saves, and reports it ----
 "$TT" train $tiny --num-steps 3 --val-interval 0 --quiet --out gone 2>err | true
 code=${PIPESTATUS[0]}
 [ $code = 1 ] && grep -q "cannot write to standard output" err || fail "a reader that has gone: exit code $code: $(cat err)"

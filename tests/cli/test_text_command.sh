@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Text as people have it, through the program: JSON Lines that Python's json wrote are read as Python reads them; globs, folders,
-# packed files; what a user sees of bad lines, and of a library that is missing.
+# Real-world text through the program. JSON Lines written by Python's json are read as Python reads them. Also globs,
+# folders, packed files, and the messages about bad lines and a missing library.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -41,7 +41,7 @@ PYTHON
     passed "JSON Lines as Python reads them, packed and not, by any number of threads"
 fi
 
-# ---- training on it, and evaluating it again ----
+# ---- train on it, then evaluate ----
 for i in 1 2 3; do for k in 1 2 3 4 5 6 7 8; do echo "{\"body\": \"document $i $k of some words\"}"; done >"part$i.jsonl"; done
 mkdir folder && cp part?.jsonl folder
 # shellcheck disable=SC2086
@@ -56,19 +56,19 @@ expect 0 "" "$TT" data part1.jsonl --text-field body --out data
 expect 0 "" "$TT" train $tiny --data data --out run3
 passed "globs and folders of JSON Lines are trained on and evaluated"
 
-# ---- prompts: the loss of a step is the mean over the completions of all its rows, however they are dealt out ----
+# ---- prompts: the loss of a step is the mean over the completions of all its rows, however the rows are divided ----
 awk 'BEGIN { srand(3); for (i = 0; i < 200; i++) { p = ""; c = ""; for (k = rand() * 60; k > 0; k--) p = p sprintf("%d ", rand() * 10);
     for (k = rand() * 30; k > 0; k--) c = c sprintf("%c", 97 + rand() * 26); printf "{\"q\":\"%s\",\"a\":\"%s\"}\n", p, c } }' >pairs.jsonl
 metrics() { # metrics RUN: loss and norm of each step
     sed -n 's/.*"loss":\([^,]*\),.*"grad_norm":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"
 }
-near() { # near A B: the numbers of two files agree to 1e-4
+near() { # near A B: the numbers in two files agree to 1e-4
     paste -d' ' "$1" "$2" | awk 'NF != 4 { bad = 1 } { for (i = 1; i <= 2; i++) { d = $i - $(i + 2); if (d * d > 1e-8 * $i * $i) bad = 1 } } END { exit bad || !NR }'
 }
 few="$tiny --val-interval 2 --val-batches 4 --val-fraction 0.2"
 pairs="--data pairs.jsonl --prompt-field q --completion-field a"
 # shellcheck disable=SC2086
-expect 0 "200 documents, 200 of them prompts whose completions count" "$TT" train $few $pairs --batch-size 4 --out whole
+expect 0 "200 documents, 200 of them pairs of prompt and completion" "$TT" train $few $pairs --batch-size 4 --out whole
 metrics whole >whole.txt
 for version in baseline fused; do
     # shellcheck disable=SC2086
@@ -91,15 +91,15 @@ fi
 near e1 e2 || fail "validation weights batches, not targets: $(cat e1 e2)"
 # shellcheck disable=SC2086
 expect 0 "200 documents" "$TT" data $(echo $pairs | sed 's/--data/--input/') --out pairs --val-fraction 0.2
-grep -q "200 of them prompts whose completions count" out || fail "tt data does not name the pairs: $(cat out)"
+grep -q "200 of them pairs of prompt and completion" out || fail "tt data does not name the pairs: $(cat out)"
 expect 0 "tokens have no loss" "$TT" data --inspect pairs/train_000000.bin
 # shellcheck disable=SC2086
-expect 0 "some tokens are of prompts, and have no loss" "$TT" train $few --data pairs --batch-size 4 --out from-shards
+expect 0 "tokens of prompts have no loss" "$TT" train $few --data pairs --batch-size 4 --out from-shards
 metrics from-shards >shards.txt
 [ -s shards.txt ] || fail "no steps from token files of pairs"
 passed "prompts have no loss, in any version, with micro-batches, ranks, validation and token files"
 
-# A long prompt fills whole steps: they have no loss, means leave them out and weigh the others by their targets.
+# A long prompt fills whole steps. These have no loss; means leave them out and weigh the other steps by their targets.
 awk 'BEGIN { for (i = 0; i < 30; i++) { p = ""; for (k = 0; k < 60; k++) p = p "abcd "; c = "yes"
     if (i % 4 == 0) c = c " indeed it is so"; printf "{\"prompt\":\"%s\",\"completion\":\"%s\"}\n", p, c } }' >long.jsonl
 # shellcheck disable=SC2086
@@ -122,7 +122,7 @@ expect 0 "2 bad lines were left out, the first: bad.jsonl:2" "$TT" data bad.json
 expect 0 '"documents":2,"pairs":0,"bad_lines":2' "$TT" data bad.jsonl --skip-bad-lines --out skipped2 --json
 [ -e never ] && fail "a refused command left a folder"
 grep -q "leave bad lines out" out err && fail "--skip-bad-lines is advised to who gave it"
-# whoever is told of an option has it, and one kind of fields replaces the other
+# every command that recommends these options has them, and one kind of fields replaces the other
 # shellcheck disable=SC2086
 for command in "profile --out prof" "bench --sizes tiny --repeats 1 --warmup 0 --versions flash" "check"; do
     expect 2 "by --prompt-field and --completion-field" "$TT" $command $tiny_model --data pairs.jsonl
@@ -135,7 +135,7 @@ grep -q "data files have changed" out && fail "other fields are taken for other 
 [ -e never ] && fail "a refused command left a folder"
 passed "bad lines are named, or left out and counted"
 
-# ---- said, not swallowed ----
+# ---- notes about options without an effect ----
 for i in $(seq 40); do echo "line $i of a text"; done >plain.txt
 does_nothing="does nothing: "
 # shellcheck disable=SC2086
@@ -163,7 +163,7 @@ does_nothing="does nothing: "
     expect 0 "documents   end with token 0" "$TT" data --inspect texts-tokens/train_000000.bin
     expect 0 "176 bytes became 176 tokens" "$TT" data 'texts/*.txt' --val-fraction 0 --out joined-tokens
     cp pairs.jsonl lines-by-another-name
-    expect 0 "begins as JSON Lines do, but is read as plain text" "$TT" data lines-by-another-name --out lines-tokens
+    expect 0 "looks like JSON Lines, but is read as plain text" "$TT" data lines-by-another-name --out lines-tokens
     expect 0 "--tokenizer bpe ${does_nothing}run/step-00000002 has its own" "$TT" train --resume run --num-steps 3 --tokenizer bpe
     expect 0 "" "$TT" train --resume run --num-steps 4 --tokenizer chars
     grep -q "$does_nothing" err && fail "the tokenizer of the run is named: $(cat err)"
@@ -175,8 +175,8 @@ expect 2 "every line is bad, so --skip-bad-lines leaves out all 8 of them; the f
 expect 2 "none of the" "$TT" generate run --end-token 300
 passed "what does nothing is said"
 
-# ---- a bomb, a window of 2 GiB, and a library that is missing ----
-printf '\050\265\057\375\000\250\001\000\000' >wide.txt.zst # the header of a frame of zstd --long=31, and an empty block
+# ---- a decompression bomb, a window of 2 GiB, and a missing library ----
+printf '\050\265\057\375\000\250\001\000\000' >wide.txt.zst # a frame header of zstd --long=31 and an empty block
 "$TT" data wide.txt.zst --out never >out 2>err
 grep -q "libzstd.so.1 was not found" err || expect 1 "packed by zstd with --long and needs more than 128 MiB" "$TT" data wide.txt.zst --out never
 if has gzip; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Two tt at once that write to the same name: one of them does, and what it wrote is whole; the other says in one line that
-# it did not, with exit code 1 (2 where the first had finished before it looked), or waits and replaces it as a whole.
+# Two tt at once that write to the same name. One of them succeeds with complete output. The other says in one line that
+# it did not write, with exit code 1 (2 if the first had finished before it looked), or waits and replaces the whole
+# output.
 set -u
 . tests/lib.sh
 needs_device
@@ -10,7 +11,7 @@ export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises
 shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 tiny="$shape --threads 1"
 
-# both "words of the one" "words of the other": at once; exit codes in $a and $b
+# both "arguments of one" "arguments of the other": runs both at once; exit codes in $a and $b
 both() {
     "$TT" $1 >a.out 2>a.err &
     local one=$!
@@ -20,7 +21,7 @@ both() {
     wait $!
     b=$?
 }
-# one_wins WHAT: one did it, the other said in a line why not; the winner's letter in $won
+# one_wins WHAT: one succeeded, and the other said why not in one line; the winner's letter in $won
 one_wins() {
     local lost=b
     won=a
@@ -46,7 +47,7 @@ for side in 1 2; do "$TT" exercise start $side ref-exercise-$side >out 2>err || 
 "$TT" check grads $tiny --out ref.grads >out 2>err || fail "check grads"
 [ $failures = 0 ] || exit 1
 
-# ---- one of two ----
+# ---- one of two writes ----
 for i in $(seq 15); do
     both "export --checkpoint run export-$i" "export --checkpoint run export-$i"
     one_wins "export $i"
@@ -81,7 +82,7 @@ steps=20
 profile="profile $tiny --num-steps $steps --warmup 1"
 for i in 1 2; do
     while both "$profile --version baseline --out profile" "$profile --version flash --out profile"; [ "$a$b$((steps < 2000))" = 001 ]; do
-        steps=$((steps * 5)) # one had ended before the other began
+        steps=$((steps * 5)) # one ended before the other began
         profile="profile $tiny --num-steps $steps --warmup 1"
     done
     one_wins "profile $i"
@@ -115,7 +116,7 @@ both "$bench" "$bench"
 nothing_left "one after the other"
 passed "compare, report, bench: one after the other, each as a whole"
 
-# ---- somebody who does not let go; one who was killed ----
+# ---- a process that keeps the lock; one that was killed ----
 if command -v flock >/dev/null; then
     hold() { # hold FOLDER SECONDS
         mkdir -p "$1"
@@ -135,7 +136,7 @@ if command -v flock >/dev/null; then
     refused profile $tiny --with nsys --out held
     refused profile $tiny --num-steps 1 --warmup 1 --out held
     [ -z "$(ls held)" ] || fail "those that were refused wrote $(ls held)"
-    refused compare one two --out held # after some seconds
+    refused compare one two --out held # after waiting some seconds
     kill -9 $holder
     { wait $holder; } 2>/dev/null
     "$TT" import ref-export --out held >out 2>err || fail "the lock outlives its holder"

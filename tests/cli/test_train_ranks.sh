@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# tt train with several ranks: the same losses as one, the same files whatever is divided, from any number of ranks to
-# any other, and an end in time when a rank is gone. On a CPU through MPI; on a GPU all ranks share it.
+# tt train with several ranks: the same losses as one rank, the same files for every sharding, resuming with any number
+# of ranks, and a timely end when a rank is lost. On a CPU through MPI; on a GPU all ranks share it.
 . tests/lib.sh
 needs_ranks
 cd "$dir" || exit 1
 
 shape="--hidden-dim 48 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 72 --seq-len 24"
 run="--num-steps 12 --global-batch 12 --val-interval 6 --val-batches 2 --log-interval 4 --save-interval 6"
-train() { # train OUT WORDS...
+train() { # train OUT ARGUMENTS...
     local out=$1
     shift
     # shellcheck disable=SC2086 # words
     timeout 600 "$TT" train $shape $run --out "$out" "$@" >"$dir/out" 2>"$dir/err"
 }
 losses() { sed -n 's/.*"loss":\([0-9.e+-]*\).*/\1/p; s/.*"val_loss":\([0-9.e+-]*\).*/\1/p' "$1/metrics.jsonl"; }
-near() { # near A B TOLERANCE: the losses of two runs, line by line
+near() { # near A B TOLERANCE: compares the losses of two runs line by line
     paste <(losses "$1") <(losses "$2") | awk -v t="$3" '
         { d = $1 - $2; if (d < 0) d = -d; if (NF != 2 || d > t * $2) bad = 1; n++ } END { exit bad || n < 14 }'
 }
@@ -22,13 +22,13 @@ same() { # same A B: weights and moments, to the bit
     cmp -s "$1/model.safetensors" "$2/model.safetensors" && cmp -s "$1/state.safetensors" "$2/state.safetensors"
 }
 
-of_rank() { # of_rank RANK WORDS: its process
+of_rank() { # of_rank RANK WORDS: the process of that rank
     pgrep -f "$2" | while read -r p; do
         tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$1\$" && echo "$p"
     done
 }
 
-# ---- an epoch is once through the data, by all ranks together ----
+# ---- in an epoch all ranks together see the data once ----
 
 for i in $(seq 200); do echo "line $i of a text"; done >text.txt
 timeout 600 "$TT" train $shape --batch-size 3 --ranks 2 --data text.txt --epochs 2 --val-interval 0 --save-epochs 1 --out epochs >"$dir/out" 2>"$dir/err" ||
@@ -59,14 +59,14 @@ for version in baseline fused; do
 done
 passed "several ranks train as one does"
 
-# ---- saving on a CPU copies nothing of what is sharded, and resuming reads only the parts of a rank ----
+# ---- on a CPU, saving does not copy sharded arrays, and resuming reads only a rank's own parts ----
 
-peak() { # peak WORDS...: bytes of rank 0
+peak() { # peak ARGUMENTS...: bytes of rank 0
     # shellcheck disable=SC2086 # words
     timeout 600 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --val-interval 0 \
         --ranks 2 --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
 }
-if on_cpu; then # a rank has 15 MiB of the moments
+if on_cpu; then # each rank has 15 MiB of the moments
     without=$(peak --num-steps 2 --shard gradients --out "") with=$(peak --num-steps 2 --shard gradients --out saves)
     check "saving takes less than 8 MiB more than $without bytes: $with" test "$with" -lt $((without + 8 * 1048576))
     without=$(peak --num-steps 2 --shard weights --out loads) with=$(peak --num-steps 3 --shard weights --resume auto --out loads)
@@ -94,7 +94,7 @@ passed "a checkpoint goes on with any number of ranks"
 OMP_NUM_THREADS=1 timeout 300 "$TT" bench $shape --versions flash --ranks 1,1 --repeats 1 --warmup 1 --json >"$dir/out" 2>"$dir/err"
 check "a number of ranks that is named twice is timed once" test "$(grep -c '"slowest_rank"' "$dir/out")" = 1
 on_cpu && check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
-expect 0 "fault   late-bucket, which does nothing here: only several ranks feel it" "$TT" train $shape --num-steps 1 --fault late-bucket
+expect 0 "fault   late-bucket, which does nothing here: it affects only several ranks" "$TT" train $shape --num-steps 1 --fault late-bucket
 expect 2 "is no multiple of ranks = 5; give another --global-batch" train x --ranks 5
 expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2
 mkdir -p other && "$TT" data --data builtin --out other --tokens 4000 >/dev/null 2>&1
@@ -108,9 +108,9 @@ if on_cpu && has mpirun; then
 fi
 passed "ranks that would not do the same are refused"
 
-# ---- a rank is gone ----
+# ---- a rank is lost ----
 
-stop_all() { # stop_all PROCESSES...: until all their threads stand still
+stop_all() { # stop_all PROCESSES...: stops them and waits until all their threads have stopped
     local p
     kill -STOP "$@" 2>/dev/null
     for p; do
@@ -121,14 +121,15 @@ stop_all() { # stop_all PROCESSES...: until all their threads stand still
     done
 }
 
-for victim in 0 1 01 12 0123; do # of two ranks, or several at once of four
+for victim in 0 1 01 12 0123; do # one of two ranks, or several of four at once
     ranks=$((${#victim} > 1 ? 4 : 2)) pids=
     run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
     (train "killed-$victim" --ranks $ranks --comm-timeout 5; echo $? >"$dir/code") &
     for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
     for rank in $(grep -o . <<<"$victim"); do pids+=" $(of_rank "$rank" "killed-$victim ")"; done
     begin=$SECONDS
-    # Stopped first, so that none notices another's end before its own; and so is mpirun, which wakes the others then.
+    # Stopped first, so that no rank notices another's end before its own. mpirun is stopped too, and resumed
+    # afterwards.
     starter=$(ps -o ppid= -p "${pids##* }")
     # shellcheck disable=SC2086 # processes, or what is left of none
     { stop_all $starter $pids; kill -9 $pids; kill -CONT $starter; } 2>/dev/null
@@ -176,7 +177,7 @@ check "and that is what it says" grep -q 'stopped by Broken pipe after step' "$d
 check "nothing else is said" test "$(wc -l <"$dir/err")" = 1
 check "and the run is saved" test -n "$(find unread -maxdepth 1 -name 'step-????????')"
 
-# ---- a step that is not finite ----
+# ---- a step with a NaN or infinity ----
 
 run="--num-steps 12 --global-batch 4 --val-interval 0 --log-interval 5 --learning-rate 10 --weight-decay 1 --warmup-steps 0"
 train wild --ranks 2 --shard weights
@@ -185,7 +186,7 @@ check "a step that is not finite ends all ranks with 1, not $code" test $code = 
 check "which is said once" test "$(grep -c 'are not finite' "$dir/err")" = 1
 check "with the last good step saved" grep -q "is saved as wild/step-" "$dir/err"
 
-# ---- a reader that has gone ----
+# ---- the reader of the output is gone ----
 
 # shellcheck disable=SC2086 # words
 timeout 600 "$TT" train $shape --num-steps 3 --val-interval 0 --quiet --ranks 2 --out gone 2>"$dir/err" | true

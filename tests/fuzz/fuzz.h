@@ -1,6 +1,6 @@
-/* What the fuzz targets share. Each is a file fuzz_<name>.c with one LLVMFuzzerTestOneInput, and a folder
- * corpus/<name>. A target does more than parse: what was accepted is used, and where there is a way back, it must lead
- * to the same. */
+/* Shared by the fuzz targets. Each is a file fuzz_<name>.c with one LLVMFuzzerTestOneInput, and a folder corpus/<name>.
+ * A target does more than parse: accepted input is used, and if it can be written back, reading that must give the
+ * same. */
 #ifndef TT_FUZZ_H
 #define TT_FUZZ_H
 
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* A promise that was broken: stops, so that the input is kept. */
+/* Stops if a promise is broken, so that the fuzzer keeps the input. */
 #define PROMISE(cond)                                                                                                  \
     do {                                                                                                               \
         if (!(cond)) {                                                                                                 \
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
         }                                                                                                              \
     } while (0)
 
-/* An error has a message of one line; returns whether there was one. */
+/* Checks that an error message is one line. Returns whether there was an error. */
 static inline bool fuzz_refused(tt_status st)
 {
     if (!st) return false;
@@ -34,7 +34,7 @@ static inline bool fuzz_refused(tt_status st)
     return true;
 }
 
-/* The bytes as a regular file; its path stays the same from call to call. */
+/* The bytes as a regular file, always with the same path. */
 static inline const char *fuzz_file(const uint8_t *data, size_t n)
 {
     static int fd = -1;

@@ -1,10 +1,10 @@
-/* The command line: the first line of the input is the command, each further line a word. */
+/* The command line: the first line of the input is the command, each further line an argument. */
 #include "cli/options.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { WORDS = 64 };
 
-/* Files are another target's subject; and one named here by chance could be a device that never ends. */
+/* Files are tested by other targets, and a file named by chance could be an endless device. */
 static bool reads_a_file(int count, char *const *words)
 {
     for (int i = 0; i < count; i++)

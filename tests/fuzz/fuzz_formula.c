@@ -1,4 +1,4 @@
-/* Formulas of exercises and texts with formulas in them, over a small profile and a few definitions.
+/* Formulas of exercises, and texts with formulas in them, with a small profile and a few definitions.
  * needs: exercises/engine/template.h */
 #include <math.h>
 

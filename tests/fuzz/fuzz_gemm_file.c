@@ -1,5 +1,5 @@
-/* The file in which a GPU's timed matrix products are kept. Each line has a checksum, so the input is also tried with
- * the right ones. The reader is compiled in here, against an empty header in place of the vendor's (fake/). */
+/* The file that stores a GPU's timed matrix products. Each line has a checksum, so the input is also tried with correct
+ * ones. The reader is compiled in here with an empty header in place of the vendor's (fake/). */
 #include "backend/gpu/gemm_file.c"
 #include "tests/fuzz/fuzz.h"
 
@@ -14,7 +14,7 @@ static void try_it(const void *data, size_t n)
     tt_gemm_file_close(&f);
 }
 
-/* Every line with its device, and its checksum behind it. */
+/* Each line with its device, followed by its checksum. */
 static void try_sealed(const uint8_t *data, size_t n)
 {
     char *text = fuzz_text(data, n), *rest = text, *line, *all = NULL;

@@ -1,6 +1,6 @@
-/* GGUF files: what is opened can be read, all of it, into as many floats as it says. A model whose shape was accepted
- * can be planned, and its weights are taken or refused; text that its tokenizer takes gives tokens of the vocabulary.
- */
+/* GGUF files: an opened file can be read completely, with the number of floats that it declares. A model whose shape is
+ * accepted can be planned, and its weights are loaded or refused. Text that its tokenizer accepts gives tokens of the
+ * vocabulary. */
 #include "core/checkpoint/gguf.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_tokenizer.h"

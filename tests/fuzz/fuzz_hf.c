@@ -1,6 +1,6 @@
-/* What `tt import` reads beside the tensors: a config.json, then a line "====" and a tokenizer.json. A model whose
- * shape was accepted can be planned; text that its tokenizer takes gives tokens of the vocabulary, and what is written
- * of it again reads the same. */
+/* What `tt import` reads besides the tensors: a config.json, then a line "====" and a tokenizer.json. A model whose
+ * shape is accepted can be planned. Text that its tokenizer accepts gives tokens of the vocabulary, and the tokenizer
+ * written out reads back the same. */
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf_config.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* JSON: what was read is written and read again, and is the same. */
+/* JSON: what was read, written out and read again is the same. */
 #include "core/base/json.h"
 #include "tests/fuzz/fuzz.h"
 

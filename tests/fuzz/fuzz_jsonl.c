@@ -1,4 +1,4 @@
-/* JSON Lines, plain and packed by gzip: an end token a document, a token a byte, marks on prompts only; and without
+/* JSON Lines, plain and packed by gzip: one end token per document, one token per byte, marks on prompts only; without
  * --skip-bad-lines nothing is left out. zstd is not tried: a frame may ask libzstd for a large window. */
 #include "core/base/unpack.h"
 #include "core/data/text_tokens.h"

@@ -1,4 +1,4 @@
-/* checkpoint.json. Its own checksum would keep every change out, so the input is also tried with the right one. */
+/* checkpoint.json. Its own checksum would reject every change, so the input is also tried with a correct one. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-/* Safetensors: what is opened can be read, all of it, into as many floats as it says. */
+/* Safetensors: an opened file can be read completely, with the number of floats that it declares. */
 #include "core/checkpoint/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,9 +1,8 @@
-/* Tokenizer files, and the training of byte-pair encodings: what was loaded encodes and decodes to the same text. */
+/* Tokenizer files and the training of byte-pair encodings: a loaded tokenizer encodes and decodes to the same text. */
 #include "core/data/tokenizers/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed, `faithful` when nothing may
- * be changed. */
+/* Decodes the encoded text again. `exact`: no text may be refused or changed; `faithful`: none may be changed. */
 static void round_trip(const struct tt_tokenizer *t, const char *text, size_t n, bool exact)
 {
     bool faithful = exact || !strcmp(tt_tokenizer_kind(t), "byte-level");

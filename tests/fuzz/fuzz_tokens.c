@@ -1,4 +1,4 @@
-/* Token files: every window of a dataset that was opened can be read, and its tokens are below the vocabulary. */
+/* Token files: every window of an opened dataset can be read, and its tokens are below the vocabulary. */
 #include "core/data/data.h"
 #include "core/data/token_file.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-/* Worksheets, and what marks them: a check.yaml, then a line "====", a worksheet.yaml, and after another such line a
- * roadmap.yaml. They are marked over two small sealed profiles, and the result goes into the table of a class.
+/* Worksheets and their marking. The input is a check.yaml, a line "====", a worksheet.yaml, another such line and a
+ * roadmap.yaml. They are marked with two small sealed profiles, and the result goes into the table of a class.
  * needs: exercises/engine/exercise.h */
 #include <math.h>
 
@@ -62,7 +62,7 @@ static void make_folder(void)
     write_profile("fast", 0.1);
 }
 
-/* The part before the next line "====", without it; what follows becomes the text. */
+/* The part before the next line "====", without it; moves *text past that line. */
 static size_t part(const char **text, const char *end)
 {
     static const char line[] = "\n====\n";
@@ -71,7 +71,7 @@ static size_t part(const char **text, const char *end)
     return (size_t)((at ? at + 1 : end) - begin);
 }
 
-/* What is written for the learner reads back, and a class of this one learner can be shown. */
+/* The feedback for the learner reads back, and a class of this one learner can be shown. */
 static void check_result(const struct tt_marked *m)
 {
     const char *path = folder;

@@ -3,7 +3,7 @@
 #include "core/base/yaml.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A string that was read is written so that it reads back. */
+/* A string that was read and written out reads back. */
 static void check_strings(const struct tt_yaml *y)
 {
     for (; y; y = y->next) {
@@ -20,7 +20,7 @@ static void check_strings(const struct tt_yaml *y)
     }
 }
 
-/* What is printed of a configuration gives that configuration again. */
+/* A printed configuration gives the same configuration again. */
 static void check_options(enum tt_command command, const char *text)
 {
     struct tt_options o, again;

@@ -1,5 +1,6 @@
-/* Runs a fuzz target without libFuzzer: each file of a corpus as it is, cut at every length, and with bytes changed by
- * a seeded sequence. So every compiler and every sanitizer sees the targets; the search for new inputs is libFuzzer's.
+/* Runs a fuzz target without libFuzzer on each file of a corpus: unchanged, cut at every length, and with bytes changed
+ * by a seeded sequence. This way every compiler and sanitizer tests the targets; only libFuzzer searches for new
+ * inputs.
  *
  *     fuzz_json tests/fuzz/corpus/json [SECONDS] */
 #include <dirent.h>
@@ -11,7 +12,7 @@
 
 enum { LARGEST = 1 << 16 };
 
-/* Under AddressSanitizer: no input is larger than a corpus file, so no allocation has a reason to be large. */
+/* For AddressSanitizer: no input is larger than a corpus file, so no allocation needs to be large. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "max_allocation_size_mb=1:allocator_may_return_null=0"; }
 
@@ -22,7 +23,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* From an allocation of its own size, so that reading past the end is seen. */
+/* In an allocation of exactly this size, so that sanitizers see reads past the end. */
 static void try_it(const char *data, size_t n)
 {
     uint8_t *exact = malloc(n ? n : 1);

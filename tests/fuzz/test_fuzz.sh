@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every fuzz target under libFuzzer with address and undefined-behaviour sanitizers, TT_FUZZ_SECONDS (5) each, starting from
-# the corpus in the tree. No allocation may be larger than 1 MiB: inputs are small, and a size in a header is not to be
-# trusted. Where clang or libFuzzer is missing the targets are still tests of their own, driven by tests/fuzz/replay.c.
+# Every fuzz target under libFuzzer with address and undefined-behaviour sanitizers, TT_FUZZ_SECONDS (5) each, starting
+# from the corpus in the tree. No allocation may be larger than 1 MiB: inputs are small, and a size in a header must not
+# be trusted. Without clang or libFuzzer, the targets still run as separate tests, driven by tests/fuzz/replay.c.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"

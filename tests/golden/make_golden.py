@@ -23,27 +23,27 @@ BETA1, BETA2, ADAM_EPS, DECAY = 0.9, 0.95, 1e-8, 0.1
 COMMON = dict(rope_theta=10000.0, norm_eps=1e-6, num_steps=STEPS, warmup_steps=WARMUP, lr_schedule="cosine",
               learning_rate=PEAK, min_lr_ratio=FLOOR, weight_decay=DECAY, beta1=BETA1, beta2=BETA2, adam_eps=ADAM_EPS)
 
-# The clipping norm is such that the first clips at every step, the others at some. The seeds are such that no gradient
-# is so small that AdamW's division by its size turns rounding into a visible difference (--check shows it).
+# With its clipping norm the first configuration clips at every step, the others at some. The seeds avoid gradients so
+# small that AdamW's division by their size turns rounding into a visible difference (--check shows it).
 CONFIGS = {
     # grouped queries, tied head
     "gqa_tied": dict(hidden_dim=48, num_layers=2, num_heads=4, num_kv_heads=2, ffn_dim=80, vocab_size=61, seq_len=13,
                      batch_size=3, tie_embeddings=True, init_std=0.11, clip_norm=1.0, seed=6),
-    # a key/value head for every query head, own head matrix, nothing a multiple of eight; many tokens never occur
+    # one key/value head per query head, a separate head matrix, no multiple of eight; many tokens never occur
     "mha_untied": dict(hidden_dim=36, num_layers=1, num_heads=3, num_kv_heads=3, ffn_dim=52, vocab_size=37, seq_len=7,
                        batch_size=2, tie_embeddings=False, init_std=0.16, clip_norm=4.75, seed=2),
     # one key/value head for all, other theta and eps, longer rows
     "mqa_tied": dict(hidden_dim=60, num_layers=3, num_heads=6, num_kv_heads=1, ffn_dim=50, vocab_size=100, seq_len=33,
                      batch_size=2, tie_embeddings=True, init_std=0.1, clip_norm=2.5, seed=8, rope_theta=500000.0,
                      norm_eps=1e-5),
-    # angles by yarn, which also makes q and k larger
+    # yarn angles, which also scale q and k up
     "yarn_tied": dict(hidden_dim=32, num_layers=2, num_heads=2, num_kv_heads=1, ffn_dim=28, vocab_size=43, seq_len=21,
                       batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.5, seed=2,
                       rope_scaling="yarn,factor=4,original_max_position_embeddings=64"),
     # biases of q, k and v
     "qwen2": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, ffn_dim=28, vocab_size=41, seq_len=17,
                   batch_size=2, tie_embeddings=True, init_std=0.15, clip_norm=2.5, seed=4, qkv_bias=True),
-    # norms of the heads of q and k, which are not hidden / heads
+    # norms of the heads of q and k; the head size is not hidden / heads
     "qwen3": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, head_dim=14, ffn_dim=28, vocab_size=41,
                   seq_len=17, batch_size=2, tie_embeddings=False, init_std=0.15, clip_norm=2.9, seed=4, qk_norm=True),
     # attention inside documents, which end with token 5
@@ -86,8 +86,8 @@ def rmsnorm(x, weight, eps):
     return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps) * weight
 
 
-def yarn(rate, theta, D, factor, original):  # the rates of angles, and the factor of q and k
-    def pair(turns):  # that makes so many turns in the original length
+def yarn(rate, theta, D, factor, original):  # the rates of the angles, and the factor of q and k
+    def pair(turns):  # the pair that rotates this many times in the original length
         return D * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
 
     low, high = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), D - 1)
@@ -95,7 +95,7 @@ def yarn(rate, theta, D, factor, original):  # the rates of angles, and the fact
     return rate * (1 - ramp) + rate / factor * ramp, 0.1 * math.log(factor) + 1
 
 
-def rope(x, c):  # (B, S, heads, D): the pair (2i, 2i+1) as a complex number, turned by position * theta^(-2i/D)
+def rope(x, c):  # (B, S, heads, D): the pair (2i, 2i+1) as a complex number, rotated by position * theta^(-2i/D)
     S, D, theta, size = x.shape[1], x.shape[3], c["rope_theta"], 1.0
     rate = theta ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
     if "rope_scaling" in c:
@@ -187,7 +187,7 @@ def initial(c):
     moves[..., 0] = torch.randint(V, (STEPS, B), generator=random)
     tokens = moves.cumsum(-1) % V
     if "end_token" in c:
-        tokens[:, 0, 6:8] = tokens[:, 1, -1] = c["end_token"]  # also a document of one token, and an end as a target
+        tokens[:, 0, 6:8] = tokens[:, 1, -1] = c["end_token"]  # also a one-token document, and an end as a target
     w = {}
     for name, shape in shapes(c):
         noise = torch.randn(shape, generator=random, dtype=torch.float64)

@@ -16,14 +16,14 @@ MODELS = {
     "gqa_tied_fp32": dict(heads=4, kv=2, tied=True, dtype=torch.float32, shard="1GB", theta=10000.0),
     "mha_untied_bf16_sharded": dict(heads=4, kv=4, tied=False, dtype=torch.bfloat16, shard="3KB", theta=500000.0),
     "mqa_untied_fp16": dict(heads=2, kv=1, tied=False, dtype=torch.float16, shard="1GB", theta=10000.0),
-    # Pairs of a head of 8 turn 10, 1, 0.1 and 0.01 times in 64 positions: fast, between and slow ones.
+    # Pairs of a head of 8 rotate 10, 1, 0.1 and 0.01 times in 64 positions: fast ones, slow ones and some in between.
     "rope_linear": dict(heads=2, kv=1, tied=True, length=24, rope=dict(rope_type="linear", factor=2.5)),
     "rope_llama3": dict(heads=2, kv=1, tied=True, length=24, longest=256, rope=dict(
         rope_type="llama3", factor=4.0, low_freq_factor=0.5, high_freq_factor=4.0,
         original_max_position_embeddings=64)),
     "rope_yarn": dict(heads=2, kv=1, tied=True, length=24, longest=256, rope=dict(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=64)),
-    # longer than the model was made for, so that the angles change
+    # longer than the model's limit, so that the angles change
     "rope_dynamic": dict(heads=2, kv=1, tied=True, length=24, longest=8, rope=dict(rope_type="dynamic", factor=2.0)),
     # four heads of 6 in rows of 16
     "head_dim": dict(heads=4, kv=2, tied=False, head=6),
@@ -63,7 +63,7 @@ def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.
         logits = model(tokens[:, :-1]).logits.numpy().astype(np.float32)
     save_file({"tokens": tokens.numpy().astype(np.int32), "logits": logits}, os.path.join(folder, "golden.safetensors"),
               metadata={"transformers": transformers.__version__, "torch": torch.__version__})
-    if rope and rope["rope_type"] == "dynamic":  # prompts within and beyond what the model was made for
+    if rope and rope["rope_type"] == "dynamic":  # prompts within and beyond the model's limit
         save_file({f"prompt_{n}": grown(folder, tokens[:1, :-1], n) for n in (longest - 3, longest + 4)},
                   os.path.join(folder, "grown.safetensors"))
     for name in ("config.json", "generation_config.json"):

@@ -32,7 +32,7 @@ def composites():
 
 def classes():
     moves = lambda a, b: nfd(a + b) != a + b
-    is_mark = lambda c: nfd(c) == c and (moves("\u0345", c) or moves(c, "\u0334"))  # of the highest class and the lowest
+    is_mark = lambda c: nfd(c) == c and (moves("\u0345", c) or moves(c, "\u0334"))  # of the highest and the lowest class
     marks = [chr(c) for c in POINTS if is_mark(chr(c))]
     examples = {}
     for c in marks:
@@ -56,7 +56,7 @@ print(HEAD, end="")
 all_ = composites()
 show("struct tt_nfc_parts parts[]", [f"{{0x{c:x}, 0x{a:x}, 0x{b:x}}}" for c, a, b, _ in all_])
 order = sorted((a, b, i) for i, (_, a, b, composes) in enumerate(all_) if composes)
-print("\n/* Of parts: those that compose, by first and second. */", end="")
+print("\n/* Indices into parts[] of the pairs that compose, sorted by first and second code point. */", end="")
 show("uint16_t pairs[]", [str(i) for _, _, i in order])
 ranges = []
 for c, k in classes():

@@ -1,5 +1,5 @@
-/* Uses libtt as a program outside would, and checks what it answers. Leaves checkpoints in the folder it is given, for
- * test_library.sh to compare with those of tt train. */
+/* Uses libtt like an outside program, and checks its answers. Leaves checkpoints in the given folder, which
+ * test_library.sh compares with those of tt train. */
 #include <libtt.h>
 #include <locale.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static int failures;
         }                                                                                          \
     } while (0)
 
-/* The same as in test_library.sh. */
+/* The same settings as in test_library.sh. */
 static const char settings[] = "hidden-dim: 32\nnum-layers: 2\nbatch-size: 4\nseq-len: 16\ngrad-accum: 2\nnum-steps: "
                                "6\nthreads: 1\n";
 
@@ -44,7 +44,7 @@ static void steps(libtt_model *m, int n, bool look)
     }
 }
 
-/* Half of a run, saved; the other half by another model that is loaded from there. */
+/* Runs and saves half of a run; another model loads that and runs the other half. */
 static void go_on(libtt_backend *b, const char *folder)
 {
     struct libtt_error e;
@@ -72,7 +72,8 @@ static bool two_more(int32_t token, void *arg)
     return ++*(int *)arg < 2;
 }
 
-/* Text of what go_on saved: the tokens go to FOLDER.tokens, the model for transformers to FOLDER.hf. */
+/* Generates text with the model that go_on saved. The tokens go to FOLDER.tokens, the model for transformers to
+ * FOLDER.hf. */
 static void write_text(libtt_backend *b, const char *folder)
 {
     struct libtt_error e;
@@ -104,13 +105,13 @@ static void write_text(libtt_backend *b, const char *folder)
     CHECK(libtt_export(m, path, "q8_0", &e) && !e.code && strstr(e.text, "the tokenizer was left out"));
     CHECK(!libtt_export(m, "/dev/null/x", "q8_0", &e) && e.code == LIBTT_USAGE && strstr(e.text, "q8_0"));
     CHECK(!libtt_export(m, "/dev/null/x.gguf", "int8", &e) && e.code == LIBTT_USAGE && strstr(e.text, "int8"));
-    steps(m, 1, true); /* it can still train */
+    steps(m, 1, true); /* the model can still train */
     libtt_free(m);
 
-    m = libtt_load(b, folder, "data: none\nthreads: 1\n", &e); /* the tokenizer is the checkpoint's then */
+    m = libtt_load(b, folder, "data: none\nthreads: 1\n", &e); /* then the tokenizer is the checkpoint's */
     CHECK(m && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
     snprintf(path, sizeof path, "%s.again", folder);
-    CHECK(libtt_save(m, path, &e)); /* and is saved with the next one */
+    CHECK(libtt_save(m, path, &e)); /* and is saved again */
     libtt_free(m);
     m = libtt_load(b, path, "threads: 1\n", &e);
     CHECK(m && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
@@ -151,7 +152,7 @@ static void own_tokens(libtt_backend *b)
     if (!m) return;
     for (int i = 0; i < 4 * 17; i++) tokens[i] = i % 11;
     CHECK(libtt_evaluate(m, tokens, &loss, &e) && libtt_step(m, tokens, &first, &e));
-    CHECK(fabs(loss - (double)first.loss) < 1e-5); /* of the same weights and tokens */
+    CHECK(fabs(loss - (double)first.loss) < 1e-5); /* the same weights and tokens */
     for (int i = 0; i < 30; i++) CHECK(libtt_step(m, tokens, &last, &e));
     CHECK(last.loss < 0.5f * first.loss);
 
@@ -186,7 +187,8 @@ static void refusals(libtt_backend *b)
     libtt_close(NULL);
 }
 
-/* One device: no ranks, and a step of as many sequences as was asked for, or as the ranks that saved it had. */
+/* The library uses one device, without ranks. A step has the requested number of sequences, or the total of the ranks
+ * that saved the checkpoint. */
 static void one_device(libtt_backend *b, const char *of_ranks)
 {
     struct libtt_error e;
@@ -206,7 +208,7 @@ static void one_device(libtt_backend *b, const char *of_ranks)
 int main(int argc, char **argv)
 {
     if (argc != 2 && argc != 3) return 2;
-    setlocale(LC_ALL, ""); /* as most programs with a window do; a decimal point may be a comma from here on */
+    setlocale(LC_ALL, ""); /* as most graphical programs do; a decimal point may be a comma from here on */
     const char point = *localeconv()->decimal_point;
     libtt_backend *b = open_backend();
     go_on(b, argv[1]);
@@ -215,7 +217,7 @@ int main(int argc, char **argv)
     refusals(b);
     one_device(b, argc > 2 ? argv[2] : NULL);
     libtt_close(b);
-    CHECK(*localeconv()->decimal_point == point); /* the program's locale is its own */
+    CHECK(*localeconv()->decimal_point == point); /* the library leaves the program's locale alone */
     if (!failures) printf("ok   the library answers, where a point is %c\n", point);
     return failures != 0;
 }

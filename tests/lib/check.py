@@ -151,8 +151,8 @@ def misuse(device):
     refuses(TypeError, "None is not a setting", device.create, data=None)
     refuses(tt.UsageError, "seed: -1 is out of range", device.create, seed=-1)
     refuses(tt.UsageError, "or leave update_share out", device.create, update_share=0.5)
-    refuses(tt.UsageError, "tt train --ranks", device.create, ranks=2)  # a command is as it is typed
-    refuses(tt.UsageError, "my-len.txt; check", device.create, data="my-len.txt")  # and so is a path
+    refuses(tt.UsageError, "tt train --ranks", device.create, ranks=2)  # the message writes a command as it is typed
+    refuses(tt.UsageError, "my-len.txt; check", device.create, data="my-len.txt")  # and a path too
     refuses(tt.UsageError, "no data file no such #1.txt", device.create, data=pathlib.Path("no such #1.txt"))
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
     for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):

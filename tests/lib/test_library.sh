@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# libtt as it is installed: only libtt_* is to be seen of it, programs build against it by pkg-config and by CMake from a
-# tree that was moved, shared and static; and what it trains has the bits of tt train.
+# The installed libtt exports only libtt_*. Programs build against it with pkg-config and with CMake, from a tree that
+# was moved, shared and static. What it trains has the bits of tt train.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
@@ -18,7 +18,7 @@ pc=$(find "$tree" -name libtt.pc)
 lib=$(cd "$(dirname "$pc")/.." && pwd) || exit 1
 cd "$dir" || exit 1
 
-# ---- names ----
+# ---- exported names ----
 grep -oE '\blibtt_[a-z_]+\(' "$tree/include/libtt.h" | tr -d '(' | sort -u >declared
 nm -D --defined-only "$lib/libtt.so" | awk '{print $NF}' | sed 's/@.*//' | grep -v '^libtt\.so' | sort -u >shared
 nm -g --defined-only "$lib/libtt.a" | awk 'NF == 3 {print $3}' | sort -u >static
@@ -26,7 +26,7 @@ if ! grep -q __asan_init "$TT"; then
     cmp -s declared shared || fail "the shared library shows other names than libtt.h: $(comm -3 declared shared | tr '\n' ' ')"
     cmp -s declared static || fail "the static library shows other names than libtt.h: $(comm -3 declared static | tr '\n' ' ')"
 fi
-# what only the program needs: commands and their help, profiles and reports, the course
+# the library must not contain what only the program needs: commands and help, profiles and reports, the course
 nm "$lib/libtt.a" | awk '$2 ~ /[tTdDrR]/ {print $3}' >inside
 [ "$(grep -c '^tt_' inside)" -gt 100 ] || fail "nm shows nothing of what is in libtt.a"
 foreign=$(grep -E '^tt_(cmd|help|commands|profile|report|compare|html|svg|advice|import|formula|exercise|class|fault|course|own_kernel)' inside)
@@ -52,7 +52,7 @@ if has c++; then echo '#include <libtt.h>' | c++ -x c++ -Wall -Wextra -Werror -f
 passed "build"
 
 # ---- use it ----
-export XDG_CACHE_HOME=$dir/cache # the same choices among a GPU's ways to multiply, whatever else runs meanwhile
+export XDG_CACHE_HOME=$dir/cache # the same choice of a GPU's algorithms, whatever else runs meanwhile
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMP_NUM_THREADS=1
 of_ranks=
 if ! "$TT" info | grep -q 'collectives: no'; then
@@ -60,7 +60,7 @@ if ! "$TT" info | grep -q 'collectives: no'; then
         --val-interval 0 --quiet --out by-ranks >log 2>&1 || fail "two ranks do not train: $(tail -n 3 log)"
     of_ranks=by-ranks
 fi
-# the shared one in a program whose locale writes 1,5
+# the shared library in a program whose locale writes 1,5
 printf '%s\n' LC_NUMERIC 'decimal_point ","' 'thousands_sep "."' 'grouping 3;3' 'END LC_NUMERIC' >comma
 locale=(env)
 if has localedef && localedef -c -i ./comma "$dir/xx_XX" >log 2>&1 || [ -e "$dir/xx_XX/LC_NUMERIC" ]; then

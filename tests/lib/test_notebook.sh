@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The notebook of the first profile: its code runs from top to bottom, it holds no outputs, its links lead somewhere.
-# nbformat checks its format and nbclient runs it in a kernel where they are installed.
+# The notebook of the first profile: its code runs from top to bottom, it contains no outputs, and its links lead
+# somewhere. If installed, nbformat checks its format and nbclient runs it in a kernel.
 set -u
 . tests/lib.sh
 needs_module

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The Python module on the libtt of this build: what it trains has the bits of tt train, its structs have the sizes of
-# libtt.h, it refuses what is wrong. mypy, NumPy and nbformat are used where they are installed.
+# The Python module with this build's libtt: what it trains has the bits of tt train, its structs have the sizes in
+# libtt.h, and it refuses wrong input. mypy, NumPy and nbformat are used if installed.
 set -u
 . tests/lib.sh
 needs_module
 package=$root/lib/python/tinytransformer
 cd "$dir" || exit 1
 
-# ---- its text ----
+# ---- its source ----
 check "more than 300 lines of code" "$python" - "$package"/*.py <<'END'
 import ast, sys, tokenize
 lines = 0
@@ -18,7 +18,7 @@ for path in sys.argv[1:]:
     code = {n for t in tokens if t.type not in layout for n in range(t.start[0], t.end[0] + 1)}
     with open(path, encoding="utf-8") as file:
         for node in ast.walk(ast.parse(file.read())):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # what documents it
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # docstrings
                 code -= set(range(node.lineno, node.end_lineno + 1))
     lines += len(code)
 sys.exit(not 200 < lines <= 300)
@@ -74,7 +74,7 @@ passed "the bits of tt train"
 TT_LIBRARY=/no/such "$python" -c 'import tinytransformer; tinytransformer.open()' 2>&1 | tail -n 1 >said
 grep -q "Error: libtt cannot be loaded; name it with TT_LIBRARY: /no/such" said || fail "no library: $(cat said)"
 
-# ---- what README.md shows ----
+# ---- the examples of README.md ----
 "$python" -c 'import numpy' 2>/dev/null && {
     awk '/^```python/ { on = 1; next } /^```/ { on = 0 } on' "$root/lib/README.md" >shown.py
     "$python" shown.py >out 2>err || fail "the example of lib/README.md"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which token ends a text: tt generate, config.json for transformers, the GGUF file, libtt and the Python module agree, whether
-# the data, the tokenizer or nobody names it. And which one a text begins with of which nothing is given.
+# Which token ends a text: tt generate, config.json for transformers, the GGUF file, libtt and the Python module agree,
+# whether it comes from the data, the tokenizer or nowhere. Also which token begins a text without a prompt.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
@@ -14,12 +14,12 @@ module=
     "$python" -c 'import sys, ctypes; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && module=yes
 export PYTHONPATH=$root/lib/python TT_LIBRARY=$TT_BUILD/libtt.so PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 
-u32_after() { # u32_after KEY FILE: the number behind a key of a GGUF file
+u32_after() { # u32_after KEY FILE: the number after a key of a GGUF file
     local at
     at=$(LC_ALL=C grep -abo "$1" "$2" | head -n 1 | cut -d: -f1)
     [ -n "$at" ] && od -An -tu4 -j $((at + ${#1} + 4)) -N 4 "$2" | tr -d ' '
 }
-starts() { # starts RUN TOKEN: where a text begins of which nothing is given
+starts() { # starts RUN TOKEN: checks the token with which a text without a prompt begins
     local first
     "$TT" generate $1 --temperature 0 --max-tokens 3 --threads 1 --end-token -2 --json >$1.start 2>err || fail "$1: generate"
     first=$(sed 's/.*"tokens":\[\([0-9]*\),.*/\1/' $1.start)
@@ -31,7 +31,7 @@ print(*tt.open(threads=1).load(sys.argv[1], data="none").generate(max_tokens=3, 
 END
     grep -q "\"tokens\":\[[0-9]*,$(cat by-python)\]" $1.start || fail "$1: the module starts otherwise: $(cat by-python), $(cat $1.start)"
 }
-agree() { # agree RUN END PROMPT TOKENS: END is the token or null; TOKENS those that follow the prompt at temperature 0
+agree() { # agree RUN END PROMPT TOKENS: END is the token or null; TOKENS follow the prompt at temperature 0
     "$TT" generate $1 --prompt "$3" --temperature 0 --max-tokens 12 --threads 1 --json >$1.json 2>err || fail "$1: generate"
     grep -q "\"tokens\":\[[0-9,]*,$4\]" $1.json || fail "$1: $(cat $1.json), not $4"
     if [ "$2" = null ]; then want=length; else want=end-token; fi
@@ -53,7 +53,7 @@ END
     printf '%s\n' "$2" "$4" 12 | cmp -s - by-python || fail "$1: the module says $(paste -sd ' ' by-python)"
 }
 
-# the tokenizer's: documents are joined, and nothing but the tokenizer says what ends them
+# from the tokenizer: documents are joined, and only the tokenizer names an end token
 "$TT" train $tiny --data documents.jsonl --tokenizer bytes --num-steps 60 --out bytes >out 2>err || fail "train"
 agree bytes 0 a 98,99,0
 starts bytes 0
@@ -70,7 +70,7 @@ expect 0 'finish":"length' "$TT" generate bytes --prompt a --temperature 0 --max
 expect 2 "--end-token 256 is none of the 256 tokens" "$TT" generate bytes --prompt a --end-token 256
 passed "the tokenizer's"
 
-# the data's: token files name it, and there is no tokenizer
+# from the data: token files name it, and there is no tokenizer
 "$TT" data documents.jsonl --tokenizer bytes --val-fraction 0 --out tokens >out 2>err || fail "data"
 rm tokens/tokenizer.json
 "$TT" train $tiny --data tokens --vocab-size 128 --val-fraction 0.1 --num-steps 60 --out numbers >out 2>err || fail "train on token files"
@@ -78,7 +78,7 @@ agree numbers 0 97 98,99,0
 starts numbers 0
 passed "the data's"
 
-# the one that was named
+# from --document-end
 "$TT" train $tiny --data documents.jsonl --tokenizer bytes --document-end 99 --num-steps 60 --out named >out 2>err || fail "train with an end"
 agree named 99 a 98,99
 starts named 99
@@ -90,7 +90,7 @@ for from in named-hf named.gguf; do
 done
 passed "the one that was named, also after an export and import"
 
-# nobody's
+# from nowhere
 "$TT" train $tiny --num-steps 2 --out words >out 2>err || fail "train on the language"
 "$TT" generate words --prompt "the cat" --temperature 0 --max-tokens 12 --threads 1 --json >out 2>err
 agree words null "the cat" "$(sed 's/.*"tokens":\[[0-9]*,[0-9]*,[0-9]*,\([0-9,]*\)\].*/\1/' out)"
@@ -98,6 +98,6 @@ starts words 0
 for i in $(seq 200); do echo abc; done >lines.txt
 "$TT" train $tiny --data lines.txt --tokenizer bytes --documents separate --num-steps 2 --out lines >out 2>err || fail "train on lines"
 grep -q "token 0, which ends documents, is not in lines.txt" err || fail "nothing says that no document ends"
-starts lines 10 # the tokenizer has an end token, but it is not in the data
+starts lines 10 # the tokenizer has an end token, but the data do not contain it
 passed "nobody's"
 finish

@@ -1,4 +1,4 @@
-/* A device, and a small model whose sizes are multiples of 16, so that its products may have 8-bit factors. */
+/* A device and a small model whose sizes are multiples of 16, so that its products can have 8-bit factors. */
 #ifndef TT_FP8_FIXTURE_H
 #define TT_FP8_FIXTURE_H
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
+# A text with everything that is hard to cut into pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the
+# cut.
 hard_text() {
     local i k run
     for i in $(seq 60); do echo "line $i: some wörds, \"quoted\" & again  and — 日本 again 😀 $((i * i * i))"; done
@@ -10,7 +11,7 @@ hard_text() {
     done
 }
 
-data_of() { # data_of KIND: options of tt train for a run with this tokenizer, of the hard text or, for words, of the language
+data_of() { # data_of KIND: tt train options for a run with this tokenizer: hard text, or the language for words
     case $1 in
     words) echo "--data builtin" ;;
     bpe) echo "--data text.txt --tokenizer bpe --vocab-size 600" ;;

@@ -1,4 +1,5 @@
-/* A tiny model on the device, for tests of whole models: odd sizes, so that nothing is a multiple of anything. */
+/* A tiny model on the device, for tests of whole models. Its sizes are odd, so that nothing is a multiple of
+ * anything. */
 #ifndef TT_MODEL_FIXTURE_H
 #define TT_MODEL_FIXTURE_H
 
@@ -24,7 +25,7 @@ static inline struct tt_config tiny_config(void)
     return c;
 }
 
-/* The data that the configuration names, a tenth of it held out. */
+/* The configured data, with a tenth held out. */
 static inline struct tt_data *fixture_data(const struct tt_config *c)
 {
     struct tt_data *d = NULL;
@@ -33,22 +34,22 @@ static inline struct tt_data *fixture_data(const struct tt_config *c)
     return d;
 }
 
-/* Sizes of which every product is 8-bit in fp8; heads of 16. */
+/* Sizes with which every product is 8-bit in fp8; heads of 16. */
 static inline void make_even(struct tt_config *c)
 {
     c->hidden_dim = 64, c->num_heads = 4, c->num_kv_heads = 2, c->ffn_dim = 96, c->vocab_size = 80, c->seq_len = 16;
 }
 
-/* Whether models are tested in this precision, on a device with these. */
+/* Whether models are tested in this precision on such a device. */
 static inline bool tested_in(const struct tt_device_info *info, int precision)
 {
     return info->has[precision] && (precision == TT_FP32 || !test_fp32());
 }
 
-/* for (int v = first_version(); v < TT_VERSIONS; v++): all of them, or the last alone. */
+/* for (int v = first_version(); v < TT_VERSIONS; v++): all versions, or only the last. */
 static inline int first_version(void) { return test_few() ? TT_FLASH : 0; }
 
-/* Batch number `batch` for step `step` (from 0) of the training: random, the same for all versions. */
+/* Uploads batch number `batch` for training step `step` (from 0): random, the same for all versions. */
 static inline void fixture_batch(struct tt_session *s, int step, int batch)
 {
     const struct tt_config *c = &s->model->config;
@@ -61,10 +62,10 @@ static inline void fixture_batch(struct tt_session *s, int step, int batch)
     free(tokens);
 }
 
-/* To each step its own. */
+/* A different batch for each step. */
 static inline void fixture_tokens(struct tt_session *s, int step) { fixture_batch(s, step, step); }
 
-/* Norm weights are not all one and biases not all zero, so that their effect is seen. */
+/* Norm weights are not all one and biases not all zero, so that their effect shows. */
 static inline void fixture_weights(struct tt_session *s)
 {
     int64_t n = s->model->params.total;
@@ -83,7 +84,7 @@ static inline void fixture_weights(struct tt_session *s)
     free(w);
 }
 
-/* Copy of an arena; free it. */
+/* A copy of an arena; the caller frees it. */
 static inline float *fixture_read(struct tt_session *s, enum tt_external x)
 {
     size_t bytes = (size_t)s->model->params.total * sizeof(float);
@@ -102,7 +103,7 @@ static inline double fixture_loss(struct tt_session *s)
     return (double)state.loss;
 }
 
-/* Root of the mean squared difference over the root of the mean square. */
+/* The root mean square of the difference, relative to that of y. */
 static inline double relative_error(const float *x, const float *y, int64_t n)
 {
     double diff = 0, norm = 0;
@@ -110,7 +111,7 @@ static inline double relative_error(const float *x, const float *y, int64_t n)
         diff += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
         norm += (double)y[i] * (double)y[i];
     }
-    if (!isfinite(diff) || !isfinite(norm)) return INFINITY; /* a NaN is not near anything */
+    if (!isfinite(diff) || !isfinite(norm)) return INFINITY; /* a NaN is never near */
     return norm > 0 ? sqrt(diff / norm) : diff > 0 ? INFINITY : 0;
 }
 

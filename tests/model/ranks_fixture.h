@@ -1,5 +1,5 @@
-/* Ranks as threads, each with a device of its own. What they do together goes through the host in the order of ranks,
- * so that plans are tested without a library that carries anything. Training by them, and comparing with one rank. */
+/* Ranks as threads, each with its own device. Their collectives go through the host in rank order, so plans are tested
+ * without a collectives library. Also trains with them and compares with one rank. */
 #ifndef TT_RANKS_FIXTURE_H
 #define TT_RANKS_FIXTURE_H
 
@@ -14,11 +14,11 @@
 
 enum { MOST = 4, STEPS = 3, LONG = 100 };
 
-/* Which tokens the steps of a run have. */
+/* Which tokens the steps of a run use. */
 struct course {
     int steps;
-    int batches; /* after so many steps come the same again; 0: never */
-    int turned;  /* a rank's first sequences, so many, come last */
+    int batches; /* after this many steps the same batches repeat; 0: never */
+    int turned;  /* this many of a rank's first sequences move to the end */
 };
 static const struct course usual = {.steps = STEPS};
 
@@ -27,10 +27,10 @@ struct world {
     struct course course;
     float losses[LONG]; /* of each step */
     pthread_barrier_t meet;
-    const struct tt_collective *calls[MOST]; /* what each rank is at */
-    char *bytes[MOST];                       /* what each brings */
+    const struct tt_collective *calls[MOST]; /* each rank's current collective */
+    char *bytes[MOST];                       /* each rank's input */
     int64_t seen;                            /* collectives so far */
-    double sent;                             /* bytes that rank 0 sent in them, had it been a ring */
+    double sent;                             /* bytes that rank 0 would have sent in a ring */
 };
 
 struct member {
@@ -39,19 +39,19 @@ struct member {
     struct tt_backend device;
     struct tt_config config;
     struct tt_session session;
-    size_t own; /* bytes that the device has for itself before there is a model */
+    size_t own; /* bytes that the device itself uses before there is a model */
     tt_status status;
     pthread_t thread;
 };
 
-/* ---- what ranks do together ---- */
+/* ---- collectives ---- */
 
 static bool same_call(const struct tt_collective *a, const struct tt_collective *b)
 {
     return a->kind == b->kind && a->count == b->count && a->type == b->type && a->ranks == b->ranks;
 }
 
-/* `at` elements from the start of what all bring, `n` of them, as floats summed in the order of ranks. */
+/* Sums `n` elements from index `at` on of all inputs, as floats in rank order. */
 static void add_up(const struct world *w, float *out, int64_t at, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -77,7 +77,7 @@ static tt_status result_of(const struct world *w, int rank, const struct tt_coll
     return TT_OK;
 }
 
-/* Around a ring a rank passes on all parts but one, and in an all-reduce twice: to sum up, and to hand out. */
+/* In a ring a rank passes on all parts but one. An all-reduce does that twice: to sum, and to distribute. */
 static double passed_on(const struct tt_collective *c)
 {
     double part = (double)c->count * (double)tt_dtype_size(c->type) / c->ranks;
@@ -112,7 +112,7 @@ static tt_status join(void *self, const struct tt_ranks *ranks) { return (void)s
 
 /* ---- ranks as threads ---- */
 
-/* The tokens of the whole step are those that one rank would have; each takes its rows. */
+/* The step's tokens are the same as for one rank; each rank takes its own rows. */
 static tt_status give_tokens(struct member *m, int step)
 {
     const struct tt_config *c = &m->config;
@@ -129,7 +129,7 @@ static tt_status give_tokens(struct member *m, int step)
     return st;
 }
 
-/* By the plan of the model, or, between two choices of --update-every, by what is left of it. */
+/* Runs the model's plan, or, between two choices of --update-every, the smaller plan. */
 static tt_status one_step(struct member *m, int i, struct tt_stepper *whole, struct tt_stepper *between)
 {
     const struct tt_plan *plan = NULL;
@@ -164,7 +164,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The same for any number of ranks: how far apart matrices lie depends on it, but not the norms. */
+/* The same weights for any number of ranks. The gaps between matrices depend on it, those between norms do not. */
 static void first_weights(struct tt_session *s)
 {
     const struct tt_params *p = &s->model->params;
@@ -193,18 +193,18 @@ static void open_member(struct member *m, struct world *w, const struct tt_confi
     CHECK_OK(tt_engine_upload(&m->session.engine, TT_X_STATE, 0, &state, sizeof state));
 }
 
-/* What a run of all ranks leaves. */
+/* The result of a run of all ranks. */
 struct outcome {
-    float *weights, *m, *v; /* whole, put together from the parts */
+    float *weights, *m, *v; /* complete, put together from the parts */
     double loss;
     float norm;
     float losses[LONG];
     int64_t seen;
-    double sent;  /* bytes by a rank, in all steps */
-    double peak;  /* bytes of a rank's device */
+    double sent;  /* sent by a rank, in bytes, in all steps */
+    double peak;  /* of a rank's device, in bytes */
 };
 
-/* At their places in the whole arena. */
+/* Copies the rank's parts to their positions in the complete arena. */
 static void take_moments(struct member *m, enum tt_external x, float *mine)
 {
     const struct tt_params *p = &m->session.model->params;
@@ -232,7 +232,7 @@ static void take_parts(struct member *m, enum tt_external x, float *all)
     free(mine);
 }
 
-/* Every rank chooses the same groups of weights. */
+/* Checks that every rank has chosen the same groups of weights. */
 static void check_updates(struct tt_engine *first, struct tt_engine *other, int rank)
 {
     size_t bytes = first->bytes[TT_X_UPDATES];
@@ -286,7 +286,7 @@ static struct outcome train(const struct tt_config *c, int n) { return train_as(
 
 static void free_outcome(struct outcome *o) { free(o->weights), free(o->m), free(o->v); }
 
-/* Parameter by parameter, since the gaps between them depend on the number of ranks. */
+/* Compares parameter by parameter, since the gaps between them depend on the number of ranks. */
 static double apart(const struct tt_config *c, const float *one, const float *many, int ranks)
 {
     struct tt_config a = *c, b = *c;
@@ -302,8 +302,8 @@ static double apart(const struct tt_config *c, const float *one, const float *ma
     return worst;
 }
 
-/* How far sums in another order may lead apart in three steps: AdamW's first ones are all sign and no size, so that
- * what is nearly 0 may go either way. */
+/* How far another order of sums may change the result in three steps. AdamW's first updates depend on the gradient's
+ * sign rather than its size, so values near 0 may go either way. */
 static double allowed(const struct tt_config *c)
 {
     if (c->moments == TT_MOMENTS_BF16 && c->precision <= TT_TF32) return 2e-2;
@@ -324,8 +324,8 @@ static void compare(const struct tt_config *c, int n, const struct outcome *one,
     free_outcome(&many);
 }
 
-/* What one rank has more of, to do what several do. In fp8 a rank's factors have scales of the rank's own batch: one
- * rank has the same when it takes these batches in turn. */
+/* The setting that one rank multiplies to do the work of several. In fp8 a rank's scales come from its own batch; one
+ * rank gets the same scales if it takes these batches one after another. */
 static int64_t *sequences_of(struct tt_config *c)
 {
     return c->precision == TT_PREC_FP8 ? &c->grad_accum : &c->batch_size;

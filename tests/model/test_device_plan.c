@@ -1,5 +1,5 @@
-/* What a plan makes of the device it is for: products that do more where it has such, and small products beside
- * others by the number of its multiprocessors. */
+/* How a plan depends on its device: products with epilogues if the device has them, and small products beside others
+ * according to the number of multiprocessors. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
@@ -41,8 +41,9 @@ static void sums(const struct tt_plan *p, double *flops, double *bytes)
     for (int i = 0; i < p->count; i++) *flops += tt_op_flops(&p->ops[i]), *bytes += tt_op_bytes(&p->ops[i]);
 }
 
-/* The same work. Gate and up are not read again, and the gradient of h is neither written nor read; q and k are rotated
- * before they are stored; what a product adds to the residual stream is not stored and read. */
+/* The same computation with less memory traffic: gate and up are not read again, and the gradient of h is neither
+ * written nor read. q and k are rotated before they are stored. What a product adds to the residual stream is not
+ * stored and read. */
 static void more_in_products(void)
 {
     struct tt_config c = config_of(TT_PREC_BF16);
@@ -60,14 +61,14 @@ static void more_in_products(void)
     sums(one, &flops[1], &bytes[1]);
     CHECK(fabs(flops[0] - flops[1]) < 1e-9 * flops[0], "%.0f and %.0f FLOPs", flops[0], flops[1]);
     CHECK(fabs(bytes[0] - bytes[1] - less) < 1, "%.0f bytes less, not %.0f", bytes[0] - bytes[1], less);
-    /* The sum of the residual stream now lives while the hidden values do: one more of its size. */
+    /* The sum of the residual stream now lives at the same time as the hidden values: one more buffer of its size. */
     double most = 1.01 * (double)apart->arena_bytes + row * (double)c.hidden_dim;
     CHECK((double)one->arena_bytes <= most, "%zu bytes instead of %zu", one->arena_bytes, apart->arena_bytes);
     tt_plan_free(apart);
     tt_plan_free(one);
 }
 
-/* The exponentials in place of the logits; with ranks that share the weights, and of several chunks. */
+/* Exponentials replace the logits; also with ranks that shard the weights, and with several chunks. */
 static void loss_in_the_head(void)
 {
     struct tt_config c = config_of(TT_PREC_BF16);
@@ -95,8 +96,8 @@ static int products(const struct tt_plan *p, int64_t columns, int64_t apart)
     return n;
 }
 
-/* Rows of logits begin at multiples of 16 bytes. In 16 bits what is left of their columns has products of its own,
- * forward and for the gradient of the weights, where that is worth it. */
+/* Rows of logits begin at multiples of 16 bytes. In 16 bits the remaining columns have their own products, forward and
+ * for the gradient of the weights, if that pays off. */
 static void odd_vocabularies(void)
 {
     struct tt_device_info device = {.product_epilogues = true};
@@ -124,7 +125,7 @@ static void odd_vocabularies(void)
     tt_plan_free(p);
 }
 
-/* Whichever wait is missing, two operations touch the same bytes at once. */
+/* Whichever wait is removed, plan_check finds two operations that touch the same bytes at once. */
 static void check_waits(struct tt_plan *p, const char *what)
 {
     int found = 0, waits = 0;
@@ -143,7 +144,8 @@ static void check_waits(struct tt_plan *p, const char *what)
     CHECK(waits > 4 && found == waits, "%s: %d of %d missing waits were found", what, found, waits);
 }
 
-/* Products that do more, 8-bit ones with all three scales, and the update of the step before beside them all. */
+/* Products with epilogues, 8-bit products with all three scalings, and the previous step's update beside all of
+ * them. */
 static void late_updates_beside_them(void)
 {
     struct tt_device_info device = {.product_epilogues = true, .units = 132, .wave_width = 32};
@@ -161,7 +163,7 @@ static void late_updates_beside_them(void)
         CHECK_OK(tt_model_plan_late(m, &p));
         CHECK(precisions[i] != TT_PREC_BF16 || (named(p, "gemm_rope") == 3 && named(p, "gemm_exp") > 0));
         CHECK(named(p, "adamw_beside") + named(p, "adamw") > 1, "no update by layers");
-        if (i == 4) /* the streams of the others, and many more operations */
+        if (i == 4) /* the same streams as the others, and many more operations */
             CHECK_OK(plan_check(p, true));
         else
             check_waits(p, tt_precision_names[precisions[i]]);

@@ -1,13 +1,13 @@
-/* --documents separate: a row of several documents gives what the documents give alone, in every version; versions and
- * ways of computing agree tensor by tensor; and two runs have the same bits. */
+/* --documents separate: a row of several documents gives what the documents give alone, in every version. Versions and
+ * ways of computing agree tensor by tensor, and two runs have the same bits. */
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
 
 enum { END = 3, ROW = 45 };
 
-/* One row of documents: of one token, at the start, in the middle and in a run; of several; and one that goes on beyond
- * the row. The token behind the row is a target alone. */
+/* One row of documents: of one token (at the start, in the middle and in a run), of several tokens, and one that
+ * continues beyond the row. The token after the row is only a target. */
 static const int lengths[] = {1, 12, 1, 1, 5, 17, 8};
 enum { DOCUMENTS = sizeof lengths / sizeof *lengths };
 
@@ -36,7 +36,7 @@ static void make_row(int32_t row[ROW + 1])
     row[ROW] = 9;
 }
 
-/* Loss and gradients of a step on these tokens, of B rows of S + 1; grads malloc'd. */
+/* Loss and gradients of a step on these tokens, with B rows of S + 1; the caller frees grads. */
 static double step_on(const struct tt_config *c, const int32_t *tokens, float **grads)
 {
     struct tt_session s;
@@ -65,8 +65,8 @@ static void compare_gradients(const struct tt_config *c, const float *x, const f
     tt_model_free(m);
 }
 
-/* Every document by itself, as a row of its own length; its last token is asked for the first of the next one, as in
- * the row. The row's mean is that of the documents by their lengths. */
+/* Each document by itself, as a row of its own length. The target of its last token is the first token of the next
+ * document, as in the row. The row's mean is the mean of the documents weighted by their lengths. */
 static double apart(const struct tt_config *c, const int32_t *row, float **grads)
 {
     struct tt_model *m;
@@ -103,8 +103,8 @@ static void a_row_equals_its_documents_alone(void)
     }
 }
 
-/* Where nothing ends a document there is only one, and nothing changes, to the last bit but for flash on a GPU, whose
- * kernels for documents are others. */
+/* Without an end token there is only one document and nothing changes, to the bit. The exception is flash on a GPU,
+ * which has other kernels for documents. */
 static void one_document_is_the_whole_row(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -121,7 +121,7 @@ static void one_document_is_the_whole_row(void)
     }
 }
 
-/* Random rows, in which one token in three ends a document. */
+/* Random rows in which one token in three ends a document. */
 static double random_step(const struct tt_config *c, float **grads)
 {
     int64_t n = c->batch_size * c->grad_accum * (c->seq_len + 1);
@@ -158,7 +158,7 @@ static void versions_agree(void)
     }
 }
 
-/* Micro-batches have documents of their own, and recomputing finds the same. */
+/* Micro-batches have their own documents, and recomputing gives the same. */
 static void ways_of_computing_agree(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -183,7 +183,7 @@ static void every_token_may_end_a_document(void)
         double loss = step_on(&c, row, &grads);
         CHECK(isfinite(loss) && loss > 0, "%s: loss %g", tt_version_names[v], loss);
         CHECK_OK(tt_model_create(&c, &m));
-        for (int i = 0; i < m->params.n; i++) { /* attention has nothing to choose */
+        for (int i = 0; i < m->params.n; i++) { /* with one key to attend to, attention has no gradient */
             const struct tt_param *t = &m->params.items[i];
             bool scores = strstr(t->name, ".wq.") || strstr(t->name, ".wk.");
             for (int64_t j = 0; j < t->count && scores; j++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Exchange with Hugging Face's transformers from the command line: export, import of that and of models it wrote, train on.
-# test_transformers.sh has transformers itself open what was exported.
+# Exchange with Hugging Face's transformers on the command line: export, import of that and of models that transformers
+# wrote, further training. In test_transformers.sh transformers itself opens the exports.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
@@ -21,7 +21,7 @@ for kind in words bytes chars bpe; do
         fail "$kind: the weights do not come back"
     cmp -s {run-$kind/step-00000006,back-$kind/step-00000000}/tokenizer.json || fail "$kind: the tokenizer does not come back"
 done
-# characters of documents: the one that ends them is a special token there
+# a character tokenizer for documents: its end token becomes a special token
 while read -r line; do printf '{"text":"%s"}\n' "$(tr -d '"\\\t' <<<"$line")"; done <text.txt >text.jsonl
 "$TT" train $tiny --data text.jsonl --tokenizer chars --num-steps 2 --out run-documents >out 2>err || fail "train on documents"
 expect 0 "wrote" "$TT" export run-documents hf-documents
@@ -34,21 +34,21 @@ expect 2 "tt import hf-bpe --out" "$TT" train --resume hf-bpe --num-steps 1 --ou
 : >model.gguf
 expect 2 "model.gguf is a model for llama.cpp" "$TT" generate model.gguf --prompt a
 cp -r run-bytes without-state && rm without-state/step-*/state.safetensors
-expect 1 "where the weights of one are whole, name it, as without-state/step-" "$TT" generate without-state --prompt a
+expect 1 "with one whose weights are intact, name it, such as without-state/step-" "$TT" generate without-state --prompt a
 expect 0 "wrote" "$TT" export without-state/step-00000006 weights-alone
 pointer=$(printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n')
-for file in config.json model.safetensors tokenizer.json; do # a clone without Git LFS
+for file in config.json model.safetensors tokenizer.json; do # as in a clone without Git LFS
     rm -rf cloned && cp -r hf-bpe cloned && echo "$pointer" >cloned/$file
-    expect 2 "$file is a pointer of Git LFS; fetch the file itself: git lfs pull" "$TT" import cloned --out from-pointers
+    expect 2 "$file is a Git LFS pointer; fetch the file itself: git lfs pull" "$TT" import cloned --out from-pointers
 done
 for file in pointer.gguf pointer.bin pointer.json; do echo "$pointer" >$file; done
-expect 2 "pointer.gguf is a pointer of Git LFS" "$TT" import pointer.gguf --out from-pointers
-expect 2 "pointer.bin is a pointer of Git LFS" "$TT" train $tiny --data pointer.bin --out from-pointers
-expect 2 "pointer.json is a pointer of Git LFS" "$TT" data text.txt --tokenizer pointer.json --out from-pointers
+expect 2 "pointer.gguf is a Git LFS pointer" "$TT" import pointer.gguf --out from-pointers
+expect 2 "pointer.bin is a Git LFS pointer" "$TT" train $tiny --data pointer.bin --out from-pointers
+expect 2 "pointer.json is a Git LFS pointer" "$TT" data text.txt --tokenizer pointer.json --out from-pointers
 [ ! -e from-pointers ] || fail "pointers leave $(ls -R from-pointers)"
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
 mkdir mine
-for out in mine mine/a/b mine/c/; do # no room: it leaves no folder but those that were there
+for out in mine mine/a/b mine/c/; do # without disk space, it leaves only the folders that existed before
     (ulimit -f 4; exec "$TT" import hf-bpe --out $out) >out 2>err
     [ $? = 1 ] && grep -q "was not saved" err || fail "import without room"
     [ -z "$(ls mine)" ] || fail "import without room leaves $(ls -R mine)"
@@ -67,7 +67,7 @@ printf '\0\0\300\177' | dd of=nan/model.safetensors bs=1 seek=$(($(wc -c <nan/mo
 expect 1 "holds nan" "$TT" import nan --out new
 [ -e new ] && fail "what was refused left something behind"
 
-# a word is what it is: a run to export, or where to
+# each argument is recognised: a run to export, or the place to write to
 expect 0 "wrote   to-a: " "$TT" export run-bpe to-a
 expect 0 "wrote   to-b: " "$TT" export to-b run-bpe/step-00000006
 expect 0 "wrote   to-c: " "$TT" export run-bpe --out to-c
@@ -77,7 +77,7 @@ expect 2 "both hold a checkpoint" "$TT" export run-bpe --checkpoint run-chars
 expect 2 "nowhere holds no checkpoint, and the model goes to new" "$TT" export nowhere --out new
 [ -e new ] || [ -e one ] && fail "what was refused left something behind"
 
-# training goes on from what was imported
+# training continues from an import
 expect 2 "has no data of its own" "$TT" train --resume back-bpe --out on
 expect 0 "resume" "$TT" train --resume back-bpe --data text.txt --num-steps 8 --batch-size 4 --learning-rate 1e-3 --out on
 grep -q '"step":8' on/metrics.jsonl || fail "the imported model did not train"
@@ -96,7 +96,7 @@ grep -q "seq-len: 32 " <("$TT" import "$root/tests/fixtures/hf/mqa_untied_fp16" 
     fail "the length of sequences is not the model's"
 expect 0 "begin" "$TT" train --init-from run-bpe --num-steps 4 --data text.txt --out tuned
 grep -q '"step":4' tuned/metrics.jsonl || fail "--init-from did not start anew"
-# a tokenizer of another program comes along, is used, kept and exported; one that does not fit the model does not
+# another program's tokenizer is imported, used, kept and exported; one that does not fit the model is not
 cp -r "$root/tests/fixtures/hf/gqa_tied_fp32" foreign && cp "$root/tests/fixtures/tokenizers/llama3/tokenizer.json" foreign
 expect 0 "its tokenizer has 362 tokens, and the model 24" "$TT" import foreign --out foreign-small
 expect 0 "vocabulary 362 (byte-level)" "$TT" data "$root/tests/fixtures/tokenizers/llama3/text.txt" --tokenizer foreign/tokenizer.json --val-fraction 0 --out foreign-data
@@ -107,7 +107,7 @@ grep -q "no tokenizer" out && fail "a tokenizer that was exported again is not r
 cmp -s foreign-run/step-00000002/tokenizer.json foreign-again/step-00000000/tokenizer.json || fail "the tokenizer of another program changed on the way"
 expect 0 "the cat" "$TT" generate foreign-again --prompt "the cat" --max-tokens 2
 cp foreign/tokenizer.json fixture-gqa_tied_fp32/step-00000000
-expect 2 "the tokenizer makes token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
+expect 2 "the tokenizer turns it into token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
 expect 2 "not both" "$TT" train --init-from run-bpe --resume run-bpe --out tuned
 for type in bf16 fp16; do expect 0 "$type" "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type; done
 passed "export, import, train on"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a model of another program says beside weights and tokens survives import, training and export, in both formats:
+# What another program's model contains besides weights and tokens survives import, training and export in both formats:
 # the tokens that begin and end texts, the chat template, the longest sequence.
 set -u
 . tests/lib.sh
@@ -10,7 +10,7 @@ fixture=$root/tests/fixtures/tokenizers/llama3 # puts its token 0, <|end|>, befo
 for i in $(seq 60); do echo "{\"text\": \"some words $i\"}"; done >documents.jsonl
 sed 's/.*: "\(.*\)"}/\1/' documents.jsonl >text.txt
 
-# a model as transformers writes one, with several ends, a template and 4096 positions
+# a model as transformers writes it, with several end tokens, a template and 4096 positions
 "$TT" train $tiny --data text.txt --tokenizer $fixture/tokenizer.json --num-steps 2 --out run >out 2>err || die "train"
 "$TT" export run hf >out 2>err || die "export"
 sed -i 's/"eos_token_id": null/"eos_token_id": [361, 360]/; s/\("max_position_embeddings": \)16/\14096/' hf/config.json
@@ -21,7 +21,7 @@ cat >hf/tokenizer_config.json <<'END'
 END
 printf '{%% for m in messages %%}<|end|>{{ m["content"] }}é\n{%% endfor %%}' >hf/chat_template.jinja
 
-keeps() { # keeps FOLDER: an export for transformers has all of it
+keeps() { # keeps FOLDER: checks that an export for transformers has all of it
     for line in '"max_position_embeddings": 4096' '"bos_token_id": 0'; do
         grep -q "$line" $1/config.json || fail "$1: config.json has no $line"
     done
@@ -41,7 +41,7 @@ expect 0 wrote "$TT" export imported out-hf
 keeps out-hf
 grep -q '"pad_token_id": 360' out-hf/config.json || fail "the token that pads is lost"
 expect 0 wrote "$TT" export imported out.gguf
-grep -q "GGUF file names the first" out && fail "three tokens are too many"
+grep -q "GGUF file can name only the first" out && fail "three tokens are too many"
 expect 0 saved "$TT" import out.gguf --seq-len 16 --out from-gguf
 expect 0 wrote "$TT" export from-gguf gguf-hf
 keeps gguf-hf
@@ -50,7 +50,7 @@ for field in single_word lstrip rstrip normalized; do
 done
 passed "import and export keep what a model says"
 
-# training does, too, and JSON Lines need no token of a name that tt knows
+# training keeps them too, and JSON Lines need no end token with a known name
 expect 0 "" "$TT" train --resume imported --data documents.jsonl --num-steps 2 --batch-size 2 --threads 1 --val-interval 0 --out tuned
 expect 0 wrote "$TT" export tuned tuned-hf
 keeps tuned-hf
@@ -64,7 +64,7 @@ printf '\xef\xbb\xbfsome words\n' >marked.txt
 expect 0 '"text":"some words' "$TT" generate imported --prompts marked.txt --temperature 0 --max-tokens 1 --threads 1 --json
 passed "training keeps it"
 
-# prompts and documents begin with the token that the tokenizer puts there, once
+# prompts and documents begin with the tokenizer's begin token, once
 tokens() { "$TT" generate "$@" --temperature 0 --max-tokens 1 --threads 1 --json 2>err | sed 's/.*"tokens":\[\(.*\),[0-9]*\].*/\1/'; }
 plain=$("$TT" data text.txt --tokenizer $fixture/tokenizer.json --val-fraction 0 --out plain --json >out 2>err &&
     od -An -tu2 -j 1024 -N 2 -w2 plain/*.bin | tr -d ' ')
@@ -82,7 +82,7 @@ od -An -v -tu2 -w2 -j 1024 lines/*.bin | tr -d ' ' >numbers
     fail "documents do not begin and end with their tokens: $(grep -cx 0 numbers), $(grep -cx 361 numbers)"
 passed "prompts and documents begin as the tokenizer says"
 
-# each of the tokens ends a text
+# each of the end tokens ends a text
 "$TT" train $tiny --data text.txt --tokenizer beside/tokenizer.json --end-tokens 360,5 --num-steps 1 --out ends >out 2>err || fail "train"
 "$TT" generate ends --prompt some --num-samples 40 --temperature 3 --max-tokens 200 --threads 1 --json >many 2>err || fail "generate"
 [ "$(grep '"finish":"end-token"' many | sed 's/.*,\([0-9]*\)\]}.*/\1/' | sort -un | tr '\n' ' ')" = "5 360 361 " ] ||

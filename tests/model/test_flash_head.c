@@ -1,6 +1,6 @@
-/* Heads larger than the device's flash attention takes: every command runs the fused one in its place, says so where it
- * says which version ran, and says nothing where flash runs. The device is the real one, told to have small tiles: the
- * linker brings the commands' calls of tt_backend_open here. */
+/* Heads larger than the device's flash attention supports: every command runs the fused version instead, reports that
+ * where it names the version, and reports nothing if flash runs. The device is the real one with a smaller limit: the
+ * linker redirects the commands' calls of tt_backend_open to this file. */
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -12,7 +12,7 @@ tt_status __wrap_tt_backend_open(const struct tt_backend_options *options, struc
 
 enum { HEAD = 16, SMALL = 8 };
 static int limit;    /* of the device's flash attention */
-static int64_t seen; /* kernels of flash attention that were launched */
+static int64_t seen; /* flash attention kernels launched so far */
 static const struct tt_backend_ops *real;
 static struct tt_backend_ops told;
 static char dir[] = "/tmp/tt-flash-XXXXXX";
@@ -42,7 +42,7 @@ tt_status __wrap_tt_backend_open(const struct tt_backend_options *options, struc
     return TT_OK;
 }
 
-/* ---- a command, and what it printed: malloc'd ---- */
+/* ---- runs a command and returns its output; the caller frees it ---- */
 
 static tt_status with_output(const char *path, tt_status (*command)(const struct tt_options *),
                              const struct tt_options *o)
@@ -84,7 +84,7 @@ static const char *shape(void)
            "--vocab-size 40";
 }
 
-/* `words` stand in the output where the device refuses, and nowhere where it does not. */
+/* The output contains `words` only if the device refuses the heads. */
 static void check_command(enum tt_command which, tt_status (*command)(const struct tt_options *), bool launches,
                           const char *options, const char *words)
 {
@@ -100,9 +100,10 @@ static void check_command(enum tt_command which, tt_status (*command)(const stru
     }
 }
 
-#define NOTE "note    heads of 16 are too large for this device's flash attention; the fused one runs\n"
+#define NOTE "note    heads of 16 are too large for this device's flash attention; it runs the fused attention " \
+             "instead\n"
 
-/* The rows of fused say nothing, those of flash do. */
+/* Only the rows of flash report it, not those of fused. */
 static void bench_says_it_in_the_row(void)
 {
     char line[600];
@@ -144,7 +145,7 @@ static void train_and_eval_say_it(void)
     check_command(TT_CMD_EVAL, tt_cmd_eval, true, checkpoint, NOTE);
 }
 
-/* Without a cache it is the attention of training; the text must not depend on which of the two runs. */
+/* Without a cache the attention of training is used; the text must not depend on which of the two runs. */
 static void generate_runs_without_a_cache(void)
 {
     char line[300];
@@ -180,7 +181,7 @@ static void diagnose_says_it(void)
     }
 }
 
-/* No device is asked: on paper it is a GPU's own limit. */
+/* A prediction does not ask a device; it uses the limit of GPUs. */
 static void a_prediction_says_it(void)
 {
     static const char *const widths[] = {"512", "1024"};
@@ -204,7 +205,8 @@ static void a_profile_says_it(void)
     size_t n;
     snprintf(line, sizeof line, "%s --version flash --num-steps 2 --warmup 1 --out %s/profile --quiet", shape(), dir);
     char *out = output_of(TT_CMD_PROFILE, tt_cmd_profile, SMALL, line);
-    CHECK(strstr(out, "note    Not all was computed as asked for: heads of 16 are too large") && !seen, "%s", out);
+    CHECK(strstr(out, "note    Not everything was computed as requested: heads of 16 are too large") && !seen, "%s",
+          out);
     free(out);
     static const char *const files[] = {"summary.md", "report.html"};
     for (int i = 0; i < 2; i++) {
@@ -220,9 +222,9 @@ int main(void)
     struct tt_backend b;
     OPEN_OR_SKIP(__real_tt_backend_open(&(struct tt_backend_options){0}, &b));
     if (!mkdtemp(dir)) return 1;
-    setenv("XDG_CACHE_HOME", dir, 1); /* rates of a device that is told wrong are not kept */
+    setenv("XDG_CACHE_HOME", dir, 1); /* do not keep the rates of a device with a false limit */
     char path[200];
-    /* few: what is known need not be measured by large products */
+    /* few: do not measure known rates with large products */
     if (test_few()) fixture_ceilings(&b, tt_cache_path("ceilings.json", path, sizeof path));
     tt_backend_close(&b);
     TEST(bench_says_it_in_the_row);

@@ -1,10 +1,10 @@
-/* Models with 8-bit factors: loss and gradients stay near those without, in every version; and what computes the same
- * numbers has the same bits. */
+/* Models with 8-bit factors: loss and gradients stay near those without, in every version, and equivalent computations
+ * have the same bits. */
 #include "core/base/fp8.h"
 #include "model/scales.h"
 #include "tests/model/fp8_fixture.h"
 
-/* What the rest of a run in fp8 is computed in. */
+/* The precision of everything else in an fp8 run. */
 static enum tt_precision rest(void) { return info.has[TT_PREC_BF16] ? TT_PREC_BF16 : TT_FP32; }
 
 struct result {
@@ -38,7 +38,8 @@ static struct result one_step(const struct tt_config *c, const struct tt_backend
     return r;
 }
 
-/* Of each tensor's gradient, the norm of the difference over its own. */
+/* Of each tensor's gradient, the norm of the difference relative to its own norm; the largest, or with of_blocks the
+ * smallest among the matrices of the layers. */
 static double worst_gradient(const struct tt_config *c, const struct result *x, const struct result *y, bool of_blocks,
                              char name[96])
 {
@@ -56,9 +57,9 @@ static double worst_gradient(const struct tt_config *c, const struct result *x, 
     return worst;
 }
 
-/* A code of E4M3 is off by a sixteenth at most, one of E5M2 by an eighth, 3 and 6 % in the mean square. A sum of such
- * terms is off by as much, and a gradient has gone through up to four products in each of three layers. The least
- * difference tells that the products of every layer are in 8 bits indeed. */
+/* A code of E4M3 is off by at most a sixteenth, one of E5M2 by an eighth: 3 and 6 % in the mean square. A sum of such
+ * terms is off by as much, and a gradient passes through up to four products in each of three layers. The smallest
+ * difference shows that the products of every layer really are in 8 bits. */
 static void check_near(struct tt_config *c, enum tt_fp8 which, const char *what)
 {
     struct tt_config without = *c;
@@ -84,14 +85,14 @@ static void gradients_are_near(void)
         c.tie_embeddings = false;
         c.grad_accum = 2;
         check_near(&c, TT_FP8_ALL, "with the head, two micro-batches");
-        c.fp8_scaling = TT_SCALING_DELAYED; /* this first step is of estimated scales */
+        c.fp8_scaling = TT_SCALING_DELAYED; /* this first step uses estimated scales */
         check_near(&c, TT_FP8_ALL, "the same with delayed scales");
         c.fp8_scaling = TT_SCALING_ROW;
         if (info.fp8_rows) check_near(&c, TT_FP8_ALL, "the same with scales of rows");
     }
 }
 
-/* Estimated scales cut off no weight that a trained model has, and its loss shows that. */
+/* Estimated scales do not cut off the weights of a trained model; the loss would show it. */
 static void estimates_are_wide(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8), without = c;
@@ -106,8 +107,8 @@ static void estimates_are_wide(void)
     free(y.grads);
 }
 
-/* With scales of rows the gradients of products are nearer to those without 8-bit factors. On a CPU the errors of this
- * model's are 0.92 of those by tensors, in the mean over its matrices. */
+/* With one scale per row, gradients of products are nearer to those without 8-bit factors. On a CPU this model's errors
+ * are 0.92 of those with one scale per tensor, in the mean over its matrices. */
 static void rows_are_nearer(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8), without = c;
@@ -133,7 +134,7 @@ static void rows_are_nearer(void)
     free(want.grads);
 }
 
-/* A device whose library does not have them says so in a line; on paper there is a plan all the same. */
+/* A device whose library has no row scales reports that in one line; a prediction still has a plan. */
 static const struct tt_backend_ops *with_rows;
 
 static tt_status say_no_rows(void *self, struct tt_device_info *out)
@@ -175,8 +176,8 @@ static float *read_scales(struct tt_session *s)
     return scales;
 }
 
-/* After a step every tensor has the scale of its own magnitude; the next step's gradients are as near as with scales of
- * the present. */
+/* After a step every tensor has a scale from its own magnitude, and the next step's gradients are as near as with
+ * current scales. */
 static void histories_are_kept(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -212,8 +213,8 @@ static void histories_are_kept(void)
     }
 }
 
-/* Magnitudes a thousand times those of the history: numbers saturate, the step is finite, and the next one has the
- * scales for them. The other way round, and all weights 0: finite too. */
+/* Magnitudes a thousand times those of the history: numbers saturate, the step stays finite, and the next step has
+ * fitting scales. A thousand times smaller, or all weights 0: finite too. */
 static void sudden_magnitudes_are_met(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
@@ -245,7 +246,7 @@ static void sudden_magnitudes_are_met(void)
     }
 }
 
-/* A step that is not finite is not applied, and leaves nothing in the history that is not finite. */
+/* A step with a NaN or infinity is not applied, and leaves neither in the history. */
 static void nan_is_not_remembered(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
@@ -317,7 +318,7 @@ static void odd_sizes_are_left_alone(void)
     check_same(&odd, &without, NULL, "odd sizes");
 }
 
-/* A step that is not finite is seen as such, and not saturated away. */
+/* A NaN or infinity must show as such and not be saturated away. */
 static void infinities_are_not_hidden(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
@@ -330,11 +331,11 @@ static void infinities_are_not_hidden(void)
     }
 }
 
-/* ---- FNUZ, the numbers of gfx942: a CPU rounds to them as that chip does ----
+/* ---- FNUZ, the number format of gfx942: a CPU rounds to it as that chip does ----
  *
- * They are OCP's, halved, but for the largest ones of E4M3 and the smallest. With scales that are powers of two the
- * same numbers come out of nearly all tensors: all but those whose largest is between 1.75 and 1.875 times a power of
- * two, and the smallest in each. */
+ * Its numbers are OCP's numbers halved, except for the largest ones of E4M3 and the smallest. With power-of-two scales
+ * nearly all tensors give the same numbers. The exceptions are tensors whose largest value is between 1.75 and 1.875
+ * times a power of two, and the smallest values in each. */
 
 static const struct tt_backend_ops *ocp;
 
@@ -370,7 +371,7 @@ static void numbers_of_another_chip(void)
     free(y.grads);
 }
 
-/* A CPU multiplies the factors as floats, which are memory too: those of the largest product. */
+/* A CPU multiplies the factors as floats, which need memory too: as much as the largest product needs. */
 static void scratch_is_counted(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);

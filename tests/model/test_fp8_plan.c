@@ -1,4 +1,5 @@
-/* Plans of models with 8-bit factors: which products have them, which passes they need, and what memory they take. */
+/* Plans of models with 8-bit factors: which products have them, which passes they need, and how much memory they
+ * take. */
 #include "cli/paper.h"
 #include "core/base/fp8.h"
 #include "tests/core/plan/plan_check.h"
@@ -35,7 +36,7 @@ static void plans_are_sound(void)
                 c.fp8_scaling = (enum tt_fp8_scaling)(way / 2);
                 CHECK_OK(tt_model_create(&c, &m));
                 tt_status st = tt_model_plan_train(m, &p);
-                check_plan(st, p, r == TT_RECOMPUTE_NONE, true); /* computing again leaves some */
+                check_plan(st, p, r == TT_RECOMPUTE_NONE, true); /* recomputation leaves some unread */
                 st = tt_model_plan_eval(m, &p);
                 check_plan(st, p, false, true);
                 st = tt_model_plan_fill(m, 16, 2, 32, &p);
@@ -44,7 +45,7 @@ static void plans_are_sound(void)
             }
 }
 
-/* The note tells of a plan without 8-bit products, and of no other, whichever size is odd. */
+/* The note is given only for a plan without 8-bit products, whichever size is odd. */
 static void notes_are_of_the_plan(void)
 {
     for (int odd = 0; odd < 32; odd++) {
@@ -65,7 +66,7 @@ static void notes_are_of_the_plan(void)
     }
 }
 
-/* Only weights are read once more for their largest magnitude. */
+/* Only weights need a separate pass for their largest magnitude. */
 static void writers_take_magnitudes(void)
 {
     for (int head = 0; head < 2; head++) {
@@ -92,9 +93,9 @@ static void writers_take_magnitudes(void)
     }
 }
 
-/* With scales of a history no pass is for magnitudes alone, SwiGLU's results and attention's gradient are written as
- * codes only, attention writes codes of its output, transposed ones in the backward pass, and norms those of the
- * gradient of the residual stream. Casts are of norms, of the logits' gradient and of weights. */
+/* With scales from a history no pass only takes magnitudes. Written only as codes: SwiGLU's results and attention's
+ * gradient. Attention writes codes of its output (transposed in the backward pass), and norms write codes of the
+ * gradient of the residual stream. Separate casts remain for norms, the logits' gradient and weights. */
 static void no_pass_is_for_magnitudes(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
@@ -128,8 +129,8 @@ static void no_pass_is_for_magnitudes(void)
     tt_model_free(m);
 }
 
-/* What is kept of a layer for the backward pass is less: its inputs as codes. The head's chunks are as much smaller as
- * 8-bit gradients beside the logits need. */
+/* Less is kept of a layer for the backward pass: its inputs as codes. The head's chunks shrink by what 8-bit gradients
+ * beside the logits need. */
 static void less_memory(void)
 {
     size_t arena[7];
@@ -137,7 +138,7 @@ static void less_memory(void)
         struct tt_config c = even_config(TT_FLASH, eight ? TT_PREC_FP8 : TT_PREC_BF16);
         struct tt_model *m;
         struct tt_plan *p = NULL;
-        c.num_layers = 12, c.batch_size = 32, c.seq_len = 1024, c.vocab_size = 50304; /* about as gpt2 */
+        c.num_layers = 12, c.batch_size = 32, c.seq_len = 1024, c.vocab_size = 50304; /* roughly gpt2 */
         c.hidden_dim = 768, c.num_heads = c.num_kv_heads = 12, c.ffn_dim = 2048, c.head_dim = 64;
         c.fp8 = eight > 3 ? TT_FP8_ALL : TT_FP8_LINEAR;
         c.fp8_scaling = eight ? (enum tt_fp8_scaling)((eight - 1) % 3) : TT_SCALING_TENSOR;
@@ -151,7 +152,7 @@ static void less_memory(void)
         CHECK(arena[i] < arena[0], "way %d: %zu bytes of activations, %zu in bf16", i, arena[i], arena[0]);
 }
 
-/* A plan on paper is that of a GPU, also where this program has the CPU alone. */
+/* A predicted plan is a GPU's, even in a program for the CPU only. */
 static void predictions_are_of_a_gpu(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
@@ -161,7 +162,7 @@ static void predictions_are_of_a_gpu(void)
     tt_paper_free(&paper);
 }
 
-/* What is planned without being run is what runs, where the device has the precision. */
+/* A plan that is only predicted equals the one that runs, if the device has the precision. */
 static void plans_are_of_this_device(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);

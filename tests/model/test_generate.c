@@ -1,5 +1,5 @@
-/* Generation: the cache gives the logits of computing everything anew, at every position, in every version; a batch
- * gives what each prompt gives alone; sampling draws what it says. */
+/* Generation. The cache gives the logits of computing everything anew, at every position, in every version. A batch
+ * gives what each prompt gives alone. Sampling draws with the stated probabilities. */
 #include "core/base/sample.h"
 #include "model/continue.h"
 #include "model/generate.h"
@@ -42,7 +42,7 @@ enum { PROMPTS = 5, NEW = 20, VOCAB = 61 };
 struct kept {
     int32_t tokens[PROMPTS][NEW];
     int64_t counts[PROMPTS];
-    int32_t end; /* ends a row */
+    int32_t end; /* the token that ends a row */
 };
 
 static bool keep(int64_t row, int32_t token, void *arg)
@@ -52,7 +52,7 @@ static bool keep(int64_t row, int32_t token, void *arg)
     return token != k->end;
 }
 
-/* Prompts of lengths on both sides of the powers of two that they are read in. */
+/* Prompts with lengths on both sides of the powers of two in which they are read. */
 static void make_prompts(struct tt_prompt *prompts, int32_t tokens[PROMPTS][40])
 {
     static const int64_t counts[PROMPTS] = {1, 2, 17, 18, 35};
@@ -136,7 +136,7 @@ static void without_a_cache_the_same(void)
     tt_session_close(&s);
 }
 
-/* The angles are those of each row's own prompt and of what follows, not of the room in the cache or of what may
+/* The angles depend on each row's own prompt and what follows it, not on the size of the cache or on what could still
  * follow. */
 static void dynamic_angles_are_of_each_row(void)
 {
@@ -159,7 +159,7 @@ static void dynamic_angles_are_of_each_row(void)
     tt_session_close(&s);
 }
 
-/* What RepetitionPenaltyLogitsProcessor of transformers 5.22 makes of them, with penalties of 1.3 and 0.5. */
+/* The results of RepetitionPenaltyLogitsProcessor of transformers 5.22 with penalties of 1.3 and 0.5. */
 static void penalty_is_that_of_transformers(void)
 {
     static const float before[] = {1.5f, -0.75f, 0.0f, 2.25f, -3.0f, 0.1f};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# GGUF files from the command line: export, import of that, every number format and kind of tokenizer, and refusals.
-# test_gguf.c has the format itself, and test_gguf_llama.sh has llama.cpp open what was exported.
+# GGUF files on the command line: export, import of that, every number format and kind of tokenizer, and refusals.
+# test_gguf.c tests the format itself; in test_gguf_llama.sh llama.cpp opens the exports.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
@@ -11,7 +11,7 @@ hard_text >text.txt
 weights() { sed 's/"step":"[0-9]*"/"step":""/' "$1"/step-*/model.safetensors; }
 loss() { "$TT" eval "$1" --data text.txt --json 2>/dev/null | sed -n 's/.*"loss": *\([0-9.]*\).*/\1/p'; }
 
-# fp32: the same bits, the same tokenizer, the same file again
+# fp32: the same bits, the same tokenizer, and the same file when exported again
 for kind in bytes chars bpe words; do
     data=$(data_of $kind)
     [ $kind = chars ] && data="$data --vocab-size 120 --no-tie-embeddings"
@@ -37,7 +37,7 @@ expect 0 "no tokenizer: it has no tokenizer" "$TT" import bpe/other.gguf --out b
 cmp -s here there || fail "what came back writes another text"
 passed "fp32 comes back with the same bits, tokenizer and text"
 
-# fewer bits: within rounding, and what was rounded once comes back as it is
+# fewer bits: within rounding, and what was rounded once comes back unchanged
 here=$(loss back-bytes)
 for type in f16 bf16 q8_0 fp16; do
     expect 0 "parameters in $type" "$TT" export run-bytes $type.gguf --dtype $type
@@ -54,7 +54,7 @@ expect 0 "matrices are in fp16" "$TT" export run-odd odd.gguf --dtype q8_0
 expect 0 "saved" "$TT" import odd.gguf --out back-odd
 passed "fp16, bf16 and q8_0 are within rounding"
 
-# heads of their own size and scaled RoPE come back; what llama.cpp does not have is refused
+# separate head sizes and scaled RoPE come back; what llama.cpp lacks is refused
 keys() { sed 's/\\n/\n/g' "$1" | grep -E '^(rope-scaling|head-dim|qkv-bias|qk-norm):'; }
 llama3() { echo "llama3,factor=8,original_max_position_embeddings=$1,low_freq_factor=1,high_freq_factor=4"; }
 for shape in "--qkv-bias" "--qk-norm" "--qk-norm --head-dim 32" "--head-dim 32" "--rope-scaling linear,factor=2.5" "--rope-scaling yarn,factor=4,original_max_position_embeddings=8" \
@@ -70,7 +70,7 @@ for shape in "--qkv-bias" "--qk-norm" "--qk-norm --head-dim 32" "--head-dim 32" 
     cmp -s shaped.keys shaped-back.keys || fail "$shape does not come back: $(cat shaped-back.keys)"
     LC_ALL=C sed 's/tinytransformer.rope_scaling/tinytransformer.rope_scalinX/' shaped.gguf >foreign.gguf
     case $shape in
-    *llama3*embeddings=8,*) # numbers that give the same angles are found; of divisors that no numbers give nothing is made
+    *llama3*embeddings=8,*) # numbers that give the same angles are found; divisors that no numbers give are left alone
         expect 0 "saved" "$TT" import foreign.gguf --out foreign-8
         awk -v a="$(loss shaped-back)" -v b="$(loss foreign-8)" 'BEGIN { exit !(a > 1 && a - b < 1e-5 && b - a < 1e-5) }' ||
             fail "the losses are $(loss shaped-back) and $(loss foreign-8)"
@@ -78,7 +78,7 @@ for shape in "--qkv-bias" "--qk-norm" "--qk-norm --head-dim 32" "--head-dim 32" 
         cmp -s odd.gguf foreign.gguf && fail "no divisor was changed"
         expect 2 "does not know what scaling" "$TT" import odd.gguf --out new
         rm -rf foreign-8 ;;
-    *llama3*embeddings=8192,*) # as of Llama 3.1, which has these numbers
+    *llama3*embeddings=8192,*) # as in Llama 3.1, which has these numbers
         expect 0 "saved" "$TT" import foreign.gguf --out foreign
         grep -q "factor=8,original_max_position_embeddings=8192" foreign/step-*/checkpoint.json || fail "Llama 3.1 is not recognised" ;;
     esac
@@ -98,7 +98,7 @@ expect 2 "only tt can run this one; train with one of them" "$TT" export twofold
 [ -e dynamic.gguf ] || [ -e normed.gguf ] && fail "what was refused left something behind"
 passed "heads of their own size and scaled RoPE come back"
 
-# words of the command line
+# arguments of the command line
 expect 0 "wrote   exported.gguf: " "$TT" export run-bytes --format gguf
 cmp -s exported.gguf bytes/m.gguf && fail "a name is not in the file"
 expect 2 "exported.gguf" "$TT" export run-bytes --format gguf
@@ -109,8 +109,8 @@ expect 2 "is not a GGUF file" "$TT" import text.txt --out new
 expect 2 "holds a run already" "$TT" import exported.gguf --out back-bytes
 passed "formats are chosen by name"
 
-# what tt does not have is refused by name
-change() { LC_ALL=C sed "$1" bytes/m.gguf >changed.gguf; } # texts of the same length
+# what tt lacks is refused by name
+change() { LC_ALL=C sed "$1" bytes/m.gguf >changed.gguf; } # replacements of the same length
 change 's/\(architecture.\{12\}\)llama/\1gemma/'
 expect 2 'architecture "gemma"; tt reads llama, qwen2 and qwen3' "$TT" import changed.gguf --out new
 change 's/llama.rope.freq_base/llama.logit_scaleXXX/;s/llama.attention.value_length/llama.attention.sliding_wind/'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# llama.cpp opens what we export as GGUF: our logits, our tokens, our text. The Python package gguf reads it, too. What is not
-# installed is left out, and where nothing is, all of it is skipped. TT_LLAMA names a folder with llama.cpp's programs if they
-# are not in PATH, PYTHON another python3.
+# llama.cpp opens our GGUF exports and gives our logits, tokens and text. The Python package gguf also reads them.
+# Checks for which something is not installed are left out; if nothing is installed, the test is skipped. TT_LLAMA names
+# a folder with llama.cpp's programs if they are not in PATH, PYTHON another python3.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
@@ -14,8 +14,8 @@ has llama-simple || has llama-tokenize || [ -n "$package" ] || skip "neither lla
 : "${TT:?is the program to test}"
 cd "$dir" || exit 1
 check="$root/tests/gguf/check.py"
-# Weights are drawn wide and hardly trained: each token of the text then depends on all before. With this seed none of them is
-# the one that ends a text for llama.cpp.
+# Weights are drawn from a wide distribution and hardly trained, so each token of the text depends on all before it.
+# With this seed none of them is llama.cpp's end token.
 tiny="--hidden-dim 64 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 96 --seq-len 64 --batch-size 2
     --init-std 0.15 --learning-rate 1e-6 --num-steps 1 --seed 5 --rope-theta 20000 --norm-eps 1e-5"
 
@@ -26,13 +26,13 @@ n=$("$python" -c 'print(len(set(open("chars.txt", encoding="utf-8").read())))')
 types="fp32 bf16 fp16 q8_0"
 for type in $types; do expect 0 "wrote" "$TT" export run $type.gguf --dtype $type; done
 expect 0 "wrote" "$TT" export run-untied untied.gguf
-others="untied head bias norm normyarn linear yarn llama3" # heads of their own size, biases, norms of q and k, and scaled RoPE
+others="untied head bias norm normyarn linear yarn llama3" # separate head sizes, biases, norms of q and k, and scaled RoPE
 "$TT" train $tiny --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --head-dim 32 --out run-head >out 2>err || die "train"
 "$TT" export run-head head.gguf >out 2>err || fail "export head"
 "$TT" train $tiny --learning-rate 0.1 --warmup-steps 0 --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --qkv-bias --out run-bias >out 2>err ||
-    die "train" # the step is large, because biases begin as 0
+    die "train" # a large step, because biases begin as 0
 "$TT" export run-bias bias.gguf >out 2>err || fail "export bias"
-for scaling in "" yarn,factor=4,original_max_position_embeddings=32; do # a Qwen3; the step is large, because norms begin as 1
+for scaling in "" yarn,factor=4,original_max_position_embeddings=32; do # a Qwen3; a large step, because norms begin as 1
     type=norm${scaling%%,*}
     "$TT" train $tiny --learning-rate 0.3 --warmup-steps 0 --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --qk-norm \
         --rope-scaling "$scaling" --out run-$type >out 2>err || die "train"
@@ -48,7 +48,8 @@ for type in ${package:+$types $others}; do "$python" "$check" file $type.gguf >o
 passed "${package:+the package gguf reads every type}"
 has llama-simple || has llama-tokenize || finish
 
-# the same logits: keys and values are kept in fp32, as here. With narrower weights llama.cpp narrows what they are multiplied by, too.
+# the same logits, with keys and values in fp32 as in tt. With narrower weights llama.cpp also rounds their other
+# factors.
 "$TT" eval run --logits run.safetensors >out 2>err || fail "logits"
 for type in $others; do "$TT" eval run-$type --logits $type.safetensors >out 2>err || fail "logits of $type"; done
 "$python" "$check" prompt run.safetensors run/step-00000001/tokenizer.json >prompt.txt || fail "prompt"
@@ -63,7 +64,8 @@ for type in $types $others; do
 done
 has llama-debug && passed "the same logits"
 
-# a Qwen2 is a LLaMA with biases that rotates halves of a head: the same numbers by that name are another model, for both of us
+# a Qwen2 is a LLaMA with biases that rotates halves of a head: renamed, the same numbers are another model, for both
+# programs
 if has llama-debug; then
     LC_ALL=C sed 's/\(general.architecture.\{12\}\)llama/\1qwen2/; s/llama\./qwen2./g' bias.gguf >qwen2.gguf
     expect 0 "saved" "$TT" import qwen2.gguf --out run-qwen2
@@ -76,7 +78,7 @@ if has llama-debug; then
     passed "a Qwen2 of llama.cpp"
 fi
 
-# the same bits of narrower weights
+# llama-quantize makes the same bits
 weights() { sed 's/"step":"[0-9]*"/"step":""/' "$1"/step-*/model.safetensors; }
 for type in bf16 fp16 q8_0; do
     has llama-quantize || continue
@@ -87,7 +89,7 @@ for type in bf16 fp16 q8_0; do
 done
 has llama-quantize && passed "the same bits of bf16, fp16 and q8_0 as llama-quantize"
 
-# the same text
+# the same generated text
 "$TT" generate run --prompt "some wörds" --temperature 0 --max-tokens 50 --quiet >ours.txt 2>err || fail "generate"
 if has llama-simple; then
     llama-simple -m fp32.gguf -n 50 "some wörds" >theirs.txt 2>err || fail "llama-simple"
@@ -96,7 +98,7 @@ if has llama-simple; then
 fi
 has llama-simple && passed "the same text of 50 tokens"
 
-# the same tokens
+# the same tokens of a text
 has llama-tokenize || finish
 hard_text >text.txt
 tokens() { # tokens NAME TOKENIZER TEXT [OPTION...]

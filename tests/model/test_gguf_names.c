@@ -1,4 +1,5 @@
-/* model/exchange/gguf_names: each parameter has a name in llama.cpp, and what has none is not made up. */
+/* model/exchange/gguf_names: each parameter has its name in llama.cpp, and one without a counterpart gets no made-up
+ * name. */
 #include "model/exchange/gguf_names.h"
 
 #include "core/config/config.h"

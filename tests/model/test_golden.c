@@ -1,5 +1,5 @@
-/* The whole model against PyTorch: logits, loss, every gradient, ten steps of AdamW. tests/golden/README.md says what
- * the files hold and how they are made. */
+/* The whole model against PyTorch: logits, loss, every gradient, ten steps of AdamW. tests/golden/README.md describes
+ * the files and how they are made. */
 #include "core/checkpoint/safetensors.h"
 #include "tests/model/model_fixture.h"
 
@@ -9,7 +9,7 @@ struct golden {
     struct tt_safetensors *file;
     struct tt_config c;
     int32_t *tokens; /* (10, B, S+1) */
-    int64_t batch;   /* tokens of a step */
+    int64_t batch;   /* tokens in a step */
 };
 
 static double number(const struct golden *g, const char *key)
@@ -19,7 +19,7 @@ static double number(const struct golden *g, const char *key)
     return text ? atof(text) : 0;
 }
 
-/* A switch that is off where the file does not name it. */
+/* A switch; off if the file does not name it. */
 static bool has(const struct golden *g, const char *key)
 {
     const char *text = tt_safetensors_metadata(g->file, key);
@@ -76,7 +76,7 @@ static void close_golden(struct golden *g)
     free(g->tokens);
 }
 
-/* The golden tensors of a prefix against an arena of ours. */
+/* Compares the golden tensors with this prefix to one of our arenas. */
 static void compare_arena(const struct golden *g, struct tt_session *s, const char *prefix, enum tt_external x,
                           double factor, double tolerance)
 {
@@ -120,7 +120,7 @@ static void check_steps(const struct golden *g, struct tt_session *s)
               (double)state.loss, (double)loss[step]);
         CHECK(fabsf(state.grad_norm - norm[step]) < 2e-5f * norm[step], "step %d: norm %.7f against %.7f", step,
               (double)state.grad_norm, (double)norm[step]);
-        /* single steps of the optimiser clip the gradients where they lie */
+        /* the optimiser in single steps clips the gradients in place */
         bool clipped = !s->model->fuse[TT_FUSE_OPTIMIZER];
         if (step == 0) compare_arena(g, s, "grad.", TT_X_GRADS, clipped ? 1 / (double)state.clip : 1, 1e-5);
     }

@@ -1,5 +1,5 @@
-/* Exchange with Hugging Face's transformers: models that it wrote give its logits, what we write comes back bit by bit,
- * and what we do not compute is refused. tests/hf/make_fixtures.py made the models. */
+/* Exchange with Hugging Face's transformers: its models give its logits, what we write comes back bit by bit, and what
+ * we do not compute is refused. tests/hf/make_fixtures.py made the models. */
 #include <dirent.h>
 #include <float.h>
 #include <unistd.h>
@@ -57,8 +57,8 @@ static void drop(struct imported *m)
 
 /* ---- logits of transformers ---- */
 
-/* Theirs were computed in float64, so what is left is our rounding, which grows with the logits; a wrong angle or norm
- * moves all of them, which the root mean square shows. */
+/* The reference was computed in float64, so the difference is our rounding, which grows with the logits. A wrong angle
+ * or norm moves all logits, which shows in the root mean square. */
 static void check_close(const char *what, const float *ours, const float *theirs, int64_t n)
 {
     double worst = 0, squares = 0, largest = 0;
@@ -73,7 +73,7 @@ static void check_close(const char *what, const float *ours, const float *theirs
           worst / unit, mean / unit);
 }
 
-/* Token by token against a cache: what the last token of a whole sequence sees is the same. */
+/* Token by token with a cache: the same logits as for the whole sequence. */
 static void generate_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens, int64_t prompt,
                            const float *theirs, bool cached)
 {
@@ -87,10 +87,10 @@ static void generate_again(const struct imported *m, const struct tt_session *s,
     free(ours);
 }
 
-/* With a cache transformers leaves keys as they are, while the angles of dynamic RoPE change with the length. */
+/* With a cache, transformers keeps the keys unchanged, although the angles of dynamic RoPE change with the length. */
 static void grow_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens)
 {
-    static const int prompts[] = {5, 12}; /* the model was made for 8 */
+    static const int prompts[] = {5, 12}; /* the model's limit is 8 */
     struct tt_safetensors *golden;
     if (strncmp(m->c.rope_scaling, "dynamic", 7)) return;
     CHECK_OK(tt_safetensors_open("tests/fixtures/hf/rope_dynamic/grown.safetensors", &golden));
@@ -162,7 +162,7 @@ static void logits_of_transformers(void)
     }
 }
 
-/* ---- there and back ---- */
+/* ---- export and import ---- */
 
 static void export_again(const char *from, enum tt_dtype type, const char *to)
 {
@@ -205,7 +205,7 @@ static void comes_back(void)
     }
 }
 
-/* 16 bits round to nearest: half a unit in the last of 8 or 11 bits. */
+/* 16-bit types round to nearest: half a unit in the last place of 8 or 11 bits. */
 static void narrow_types(void)
 {
     const double bound[TT_DTYPES] = {[TT_BF16] = 0x1p-8, [TT_F16] = 0x1p-11};
@@ -277,7 +277,7 @@ static tt_status read_config(const char *more, struct tt_config *c)
     return st;
 }
 
-/* A scaling as the option has it; what config.json leaves out is written into it. */
+/* A scaling in the form of the option; values that config.json omits are filled in. */
 static void rope_scalings(void)
 {
     static const char *const read[][2] = {
@@ -378,13 +378,13 @@ static void configs(void)
         CHECK_FAILS(read_config(refused[i][0], &c), refused[i][1]);
 }
 
-/* ---- folders that are wrong ---- */
+/* ---- wrong folders ---- */
 
 static const char small_config[] =
     "{\"model_type\": \"llama\", \"hidden_size\": 4, \"num_hidden_layers\": 1, \"num_attention_heads\": 1, "
     "\"intermediate_size\": 2, \"vocab_size\": 3, \"tie_word_embeddings\": true}";
 
-/* A model of one layer of which one tensor is given in another shape, type or name. */
+/* A model of one layer in which one tensor has another shape, type or name. */
 static void write_small(const char *instead, const char *name, int64_t rows, const char *type, const char *also)
 {
     static float data[64];
@@ -459,7 +459,7 @@ static void wrong_folders(void)
     drop(&m);
 }
 
-/* Beside a tied embedding, in a file of its own: the same numbers again, or others. */
+/* A head beside a tied embedding, in a separate file: with the same numbers, or with others. */
 static void tied_heads(void)
 {
     struct imported m;
@@ -480,7 +480,7 @@ static void tied_heads(void)
     }
 }
 
-/* A config.json may promise anything; no memory is taken before the files were seen to keep it. */
+/* A config.json may claim any size. No memory is allocated before the files were checked. */
 static void promises(void)
 {
     struct imported m;
@@ -522,7 +522,7 @@ static void tokenizers(void)
     CHECK_OK(tt_tokenizer_train(text, (int64_t)strlen(text), 280, NULL, NULL, &t[2]));
     CHECK_OK(tt_tokenizer_words(words, 5, &t[3]));
     CHECK_OK(tt_tokenizer_train(text, (int64_t)strlen(text), 280, NULL, NULL, &t[4]));
-    for (int i = 0; i < 5; i++) { /* the last as older versions wrote it: the byte 0 is spelled like others */
+    for (int i = 0; i < 5; i++) { /* the last one in the older format, which spells the byte 0 like any other */
         const char *said = i == 3 ? "the dog, the dog." : text;
         int64_t n = (int64_t)strlen(said), count, count_back;
         int32_t *tokens, *tokens_back;

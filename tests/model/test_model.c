@@ -1,11 +1,11 @@
-/* The versions, every single fusion, recomputation, tying and accumulation compute the same loss and the same gradient
- * in every tensor, and no tensor is left without one. */
+/* All versions, every single fusion, recomputation, tying and accumulation compute the same loss and the same gradient
+ * of every tensor, and every tensor has a gradient. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
 
-/* Loss and gradients of the first step; grads malloc'd. */
+/* Loss and gradients of the first step; the caller frees grads. */
 static double one_step(const struct tt_config *c, float **grads)
 {
     struct tt_session s;
@@ -31,7 +31,7 @@ static void compare(const struct tt_config *a, const struct tt_config *b, const 
         const struct tt_param *t = &m->params.items[i];
         double error = relative_error(x + t->offset, y + t->offset, t->count), size = 0;
         for (int64_t j = 0; j < t->count; j++) size += fabs((double)x[t->offset + j]);
-        /* with a single position attention has nothing to choose: q and k get rounding errors, and no gradient */
+        /* with a single position attention has no choice: q and k get rounding errors instead of a gradient */
         bool of_q_or_k = strstr(t->name, ".wq.") || strstr(t->name, ".wk.") || strstr(t->name, ".q_norm.") ||
                          strstr(t->name, ".k_norm."), none = a->seq_len == 1 && of_q_or_k;
         CHECK(none || error < 2e-5, "%s: gradient of %s differs by %g", what, t->name, error);
@@ -106,8 +106,8 @@ static void recompute_agrees(void)
         }
 }
 
-/* In 16 bits every version stays as close to fp32 as its rounding allows, in every tensor. The norm of a head has so
- * few weights that the sums of all may cancel, and errors be twice as large a part of what is left. */
+/* In 16 bits every version stays as close to fp32 as its rounding allows, in every tensor. A head's norm has so few
+ * weights that their sums may cancel, which doubles the relative error. */
 static void check_narrow(enum tt_version v, enum tt_precision p, int64_t vocabulary, double tolerance)
 {
     struct tt_config full = of_version(TT_BASELINE, ""), narrow = of_version(v, "");
@@ -137,12 +137,12 @@ static void narrow_precisions_agree(void)
     for (int v = first_version(); v < TT_VERSIONS; v++) {
         if (tested_in(&info, TT_PREC_BF16)) check_narrow((enum tt_version)v, TT_PREC_BF16, 61, 1e-2);
         if (tested_in(&info, TT_PREC_FP16)) check_narrow((enum tt_version)v, TT_PREC_FP16, 61, 2e-3);
-        /* so many that the head's products leave columns over, which have products of their own */
+        /* a vocabulary so large that the head's products leave columns over, which have products of their own */
         if (tested_in(&info, TT_PREC_BF16)) check_narrow((enum tt_version)v, TT_PREC_BF16, 523, 1e-2);
     }
 }
 
-/* One batch of 6 is the same as two of 3, and as three of 2. */
+/* One batch of 6 equals two of 3 and three of 2. */
 static void accumulation_agrees(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++)
@@ -158,7 +158,7 @@ static void accumulation_agrees(void)
         }
 }
 
-/* The same micro-batch twice gives what it gives once: a mean, of a sum that doubled. */
+/* Accumulating the same micro-batch twice gives the same gradient as once: the sum doubles, and the mean does not. */
 static void accumulating_twice_doubles(void)
 {
     struct tt_config once = of_version(TT_FUSED, ""), twice = once;
@@ -183,7 +183,7 @@ static void accumulating_twice_doubles(void)
     free(y);
 }
 
-/* The directional derivative of the loss, by central differences of the evaluation's forward pass. */
+/* For the directional derivative: the loss of the evaluation's forward pass at w + h·direction. */
 static double loss_at(struct tt_session *s, const float *w, const float *direction, double h)
 {
     int64_t n = s->model->params.total;
@@ -197,7 +197,7 @@ static double loss_at(struct tt_session *s, const float *w, const float *directi
     return (double)loss;
 }
 
-/* Of every version, with all targets and with few that count. */
+/* In every version, with all targets and with only a few. */
 static void gradient_is_the_derivative(void)
 {
     for (int i = 2 * first_version(); i < 2 * TT_VERSIONS; i++) {
@@ -223,7 +223,7 @@ static void gradient_is_the_derivative(void)
         float *g = fixture_read(&s, TT_X_GRADS);
         double square = 0, h = 3e-3;
         for (int64_t i = 0; i < n; i++) square += (double)g[i] * (double)g[i];
-        float *direction = malloc((size_t)n * sizeof *direction); /* along the gradient, of length one */
+        float *direction = malloc((size_t)n * sizeof *direction); /* in the direction of the gradient, with length 1 */
         for (int64_t i = 0; i < n; i++) direction[i] = (float)((double)g[i] / sqrt(square));
         double slope = (loss_at(&s, w, direction, h) - loss_at(&s, w, direction, -h)) / (2 * h);
         if (v == TT_BASELINE) slope *= (double)(c.batch_size * c.seq_len) / (double)counted; /* clip_grad did so */
@@ -260,7 +260,7 @@ static void plans_are_sound(void)
             }
 }
 
-/* Placing shares memory, and recomputation lowers the peak. */
+/* Placement shares memory, and recomputation lowers the peak. */
 static size_t arena(enum tt_version v, enum tt_recompute r)
 {
     struct tt_config c = of_version(v, "");
@@ -274,7 +274,7 @@ static size_t arena(enum tt_version v, enum tt_recompute r)
     return bytes;
 }
 
-/* ---- a device that computes in fp32 where tf32 is asked for ---- */
+/* ---- a device that computes in fp32 if asked for tf32 ---- */
 
 static bool told_tf32;
 

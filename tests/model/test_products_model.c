@@ -1,5 +1,5 @@
-/* A model of sizes at which products do more (SwiGLU, RoPE, the residual stream, cross-entropy), in bf16: as close to
- * fp32 as the same without that, in every tensor. Skipped where the device has no such products. */
+/* A model in bf16 whose sizes allow fused products (SwiGLU, RoPE, the residual stream, cross-entropy): as close to fp32
+ * as the same model without them, in every tensor. Skipped if the device has no such products. */
 #include "tests/backend/products_or_skip.h"
 #include "tests/model/model_fixture.h"
 
@@ -16,7 +16,7 @@ static struct tt_config config_of(enum tt_precision precision)
     return c;
 }
 
-/* Loss and gradients of the first step; grads malloc'd. */
+/* Loss and gradients of the first step; the caller frees grads. *more: the number of fused products. */
 static double one_step(const struct tt_config *c, enum tt_kernel_set kernels, int *more, float **grads)
 {
     struct tt_session s;
@@ -45,7 +45,7 @@ static void check_accumulated(int64_t accumulate, bool tied)
     full.tie_embeddings = narrow.tie_embeddings = tied;
     double a = one_step(&narrow, TT_NATIVE, &more[0], &x), b = one_step(&full, TT_NATIVE, &more[1], &y);
     double c = one_step(&narrow, TT_PORTABLE, &more[2], &z);
-    int chunks = 2; /* of 99 rows, 64 at a time */
+    int chunks = 2; /* 99 rows, 64 at a time */
     CHECK(more[0] == accumulate * (2 * 5 + chunks) && !more[1] && !more[2], "%d, %d and %d products do more", more[0],
           more[1], more[2]);
     CHECK(fabs(a - b) < 2e-3 * b && fabs(a - c) < 2e-3 * b, "loss %.6f, in fp32 %.6f, portable %.6f", a, b, c);

@@ -1,9 +1,9 @@
-/* Several ranks compute what one does: each version, precision and way to divide the arena, against one rank with the
+/* Several ranks compute what one does: each version, precision and sharding, compared with one rank that has the
  * batches of all. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/ranks_fixture.h"
 
-static int turn; /* few: of the four ways to divide two, and the other two in the next call */
+static int turn; /* few: two of the four shardings, and the other two in the next call */
 
 static void check_shards(const struct tt_config *c, int n, const char *what)
 {
@@ -20,7 +20,7 @@ static void check_shards(const struct tt_config *c, int n, const char *what)
     free_outcome(&one);
 }
 
-/* In every version and every precision that this device has. */
+/* Runs the check in every version and every precision of this device. */
 static void each_version_and_precision(void (*check)(struct tt_config *c, const char *what))
 {
     struct tt_backend b;
@@ -94,7 +94,7 @@ static void selective_updates(void)
     check_shards(&c, 3, "matrices, untied, kept for three steps");
 }
 
-/* Layers that fill a bucket each are gathered one ahead; that must not change what is computed. */
+/* If each layer fills a bucket, weights are gathered one layer ahead; that must not change the results. */
 static void a_bucket_for_each_layer(void)
 {
     struct tt_config c = config_of(TT_FLASH, TT_FP32);
@@ -105,11 +105,12 @@ static void a_bucket_for_each_layer(void)
     CHECK(p.bucket_count == c.num_layers + 2, "%d buckets", p.bucket_count);
     tt_params_free(&p);
     c.ranks = 1;
-    turn = 0; /* few: the optimizer's part and the weights */
+    turn = 0; /* few: --shard optimizer and weights */
     check_shards(&c, 2, "large layers");
 }
 
-/* Every byte of the arena is in one bucket, every bucket has a part for each rank, and the parts are the arena. */
+/* Every byte of the arena is in exactly one bucket, every bucket has a part for each rank, and the buckets make up the
+ * arena. */
 static void parts_are_the_arena(void)
 {
     for (int n = 1; n <= 7; n++) {
@@ -128,8 +129,7 @@ static void parts_are_the_arena(void)
     }
 }
 
-/* The plans of every rank are in order, whichever stream an operation is on, and need the less memory the more is
- * divided. */
+/* The plans of every rank are ordered, whichever stream an operation is on, and more sharding needs less memory. */
 static void plans_are_in_order(void)
 {
     struct tt_config c = config_of(TT_FLASH, TT_FP32);
@@ -153,7 +153,7 @@ static void plans_are_in_order(void)
     }
 }
 
-/* What is said of memory and bytes before a run is what a run takes and sends. */
+/* The memory and traffic predicted before a run are what the run uses. */
 static void costs_are_those_of_a_run(void)
 {
     for (int s = 0; s < TT_SHARDINGS; s++) {
@@ -162,7 +162,7 @@ static void costs_are_those_of_a_run(void)
         struct tt_backend b;
         c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.seq_len = 8, c.grad_accum = 2;
         c.ranks = 2;
-        c.shard = TT_SHARD_WEIGHTS - (enum tt_sharding)s; /* another than is asked for */
+        c.shard = TT_SHARD_WEIGHTS - (enum tt_sharding)s; /* not the one that is asked for */
         CHECK_OK(tt_backend_open(NULL, &b));
         CHECK_OK(tt_shard_cost_of(&b, &c, (enum tt_sharding)s, &cost));
         tt_backend_close(&b);
@@ -182,7 +182,7 @@ static void costs_are_those_of_a_run(void)
 
 static int steps_of_a_hundred(void) { return test_few() ? 30 : LONG; }
 
-/* The most of all steps, relative to the first loss. */
+/* The largest difference of any step's losses, relative to the first loss. */
 static double losses_apart(const struct outcome *a, const struct outcome *b)
 {
     double worst = 0;
@@ -194,9 +194,9 @@ static double losses_apart(const struct outcome *a, const struct outcome *b)
     return worst;
 }
 
-/* In so many steps roundings lead apart by more than one can work out, so that the bound is measured: one rank alone,
- * with the sequences of each batch in another order, adds up the same numbers in another order too. Ranks may come out
- * ten times as far from it, but no further. (Where the model learns its few batches by heart, the loss falls.) */
+/* After so many steps the effect of rounding cannot be derived, so the bound is measured. One rank alone, with the
+ * sequences of each batch in another order, adds the same numbers in another order. Several ranks may differ at most
+ * ten times as much. (The loss falls because the model memorises its few batches.) */
 static void check_hundred(struct tt_config *c, const char *what)
 {
     if (test_few() && c->precision != TT_FP32) return;
@@ -229,7 +229,7 @@ static void check_hundred(struct tt_config *c, const char *what)
 
 static void a_hundred_steps(void) { each_version_and_precision(check_hundred); }
 
-/* A rank that keeps parts of the weights makes these alone, as they are in the whole. */
+/* A rank that keeps parts of the weights initialises only these, with the same values as in the whole. */
 static void parts_begin_as_the_whole(void)
 {
     struct tt_config c = tiny_config();
@@ -238,7 +238,7 @@ static void parts_begin_as_the_whole(void)
     CHECK_OK(tt_model_create(&c, &m));
     size_t total = (size_t)m->params.total;
     float *whole = malloc(total * sizeof *whole), *parts = malloc(total * sizeof *parts);
-    for (size_t i = 0; i < total; i++) parts[i] = -77; /* no weight: 77 / init_std deviations from 0 */
+    for (size_t i = 0; i < total; i++) parts[i] = -77; /* cannot be a weight: 77 / init_std deviations from 0 */
     tt_model_init_weights(m, whole);
     tt_model_init_parts(m, parts);
     int64_t same = 0, untouched = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hugging Face's transformers opens what we export, with our logits and our tokens, and we open what it saves. Skipped where
-# it is not installed; PYTHON names another python3.
+# Hugging Face's transformers opens our exports with our logits and tokens, and we open what it saves. Skipped if it is
+# not installed; PYTHON names another python3.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
@@ -35,7 +35,7 @@ for type in bf16 fp16; do pairs+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
 "$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another model"
 cat out
 
-# the likeliest continuations of several prompts, without and with a repetition penalty, and beyond the length that dynamic RoPE is for
+# the likeliest continuations of several prompts, with and without a repetition penalty, and beyond dynamic RoPE's limit
 "$TT" train $tiny $(data_of bytes) --num-steps 6 --rope-scaling dynamic,factor=2,max_position_embeddings=16 --out run-dynamic >out 2>err ||
     fail "train with dynamic RoPE"
 "$TT" export hf-dynamic --checkpoint run-dynamic >out 2>err || fail "export with dynamic RoPE"
@@ -59,7 +59,7 @@ END
 done
 "$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
 
-# what it wrote is trained on here and goes back to it
+# its models are trained here and exported back to it
 pairs=()
 for f in fresh/*; do
     name=$(basename "$f")
@@ -73,7 +73,7 @@ done
 "$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another trained model"
 cat out
 
-# tokenizers of other programs: the same tokens, from the text and through a model that was imported with one and exported again
+# other programs' tokenizers: the same tokens, from the text and through a model imported with one and exported again
 "$python" "$root/tests/hf/make_tokenizers.py" foreign 2 3000 >out 2>err || fail "tokenizers are not trained"
 for kind in gpt2 gpt2_split llama3 qwen2 smollm; do
     "$TT" data foreign/$kind/text.txt --tokenizer foreign/$kind/tokenizer.json --val-fraction 0 --out foreign/$kind/ours >out 2>err || fail "data with $kind"

@@ -1,5 +1,5 @@
-/* Selective updates in single steps: all groups chosen is what --update all does, the groups with the largest gradients
- * are the ones that change, and the others keep their bits. */
+/* Selective updates in single steps: choosing all groups equals --update all, the groups with the largest gradients
+ * change, and the others keep their bits. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/update_fixture.h"
 
@@ -16,7 +16,7 @@ static void step(struct tt_session *s, int i)
     CHECK_OK(backend.ops->stream_sync(backend.self, NULL));
 }
 
-/* ---- all of them ---- */
+/* ---- all groups ---- */
 
 static void check_all(enum tt_update_level level, enum tt_update_rest rest, enum tt_moments moments)
 {
@@ -47,9 +47,9 @@ static void all_groups_are_all_weights(void)
                     check_all((enum tt_update_level)level, (enum tt_update_rest)rest, (enum tt_moments)moments);
 }
 
-/* ---- the largest of them ---- */
+/* ---- the largest groups ---- */
 
-/* No group that was left out has a larger key than one that was chosen, but for what rounding may exchange. */
+/* No omitted group has a larger key than a chosen one, except by rounding. */
 static void check_choice(const struct tt_groups *g, const bool *chosen, const double *key, const char *what)
 {
     double least = INFINITY, most = 0;
@@ -113,7 +113,7 @@ static void check_steps(enum tt_update_level level, enum tt_update_by by, enum t
     tt_session_close(&s);
 }
 
-/* Few: each order and each level. */
+/* Few: each criterion and each level once. */
 static void the_largest_change(void)
 {
     for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++)
@@ -122,7 +122,7 @@ static void the_largest_change(void)
                 check_steps((enum tt_update_level)level, (enum tt_update_by)by, (enum tt_update_rest)(level % 2));
 }
 
-/* Every weight belongs to one group, and the sizes of all of them are the model's. */
+/* Every weight belongs to one group, and the sizes of all groups sum to the model's. */
 static void groups_are_the_model(void)
 {
     for (int level = TT_LEVEL_MATRIX; level <= TT_LEVEL_ROWS; level++) {
@@ -139,7 +139,7 @@ static void groups_are_the_model(void)
     }
 }
 
-/* Nothing is read that nothing wrote, nothing reaches beyond its end, what is written is read. */
+/* Nothing is read before it was written, nothing reaches beyond its end, and everything written is read. */
 static void plans_are_sound(void)
 {
     for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++)
@@ -159,7 +159,8 @@ static void plans_are_sound(void)
             }
 }
 
-/* A step that is not finite changes nothing and counts for no group; the next one chooses as if it had not been. */
+/* A step with a NaN or infinity changes nothing and counts for no group. The next step chooses as if it had not
+ * happened. */
 static void skipped_steps_do_not_count(void)
 {
     struct tt_config c = update_config(TT_LEVEL_ROWS, "0.25");
@@ -172,7 +173,7 @@ static void skipped_steps_do_not_count(void)
     step(&s, 0);
     CHECK_OK(tt_engine_download(&s.engine, TT_X_UPDATES, 0, was, bytes));
     float *before = arenas(&s), one = before[0];
-    CHECK_OK(tt_engine_upload(&s.engine, TT_X_WEIGHTS, 0, &bad, sizeof bad)); /* so that the loss is not finite */
+    CHECK_OK(tt_engine_upload(&s.engine, TT_X_WEIGHTS, 0, &bad, sizeof bad)); /* makes the loss NaN */
     step(&s, 1);
     CHECK_OK(tt_engine_upload(&s.engine, TT_X_WEIGHTS, 0, &one, sizeof one));
     float *after = arenas(&s);

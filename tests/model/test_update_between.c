@@ -1,4 +1,4 @@
-/* The steps between two choices of --update-every: they leave out what only other weights need, and nothing else. */
+/* The steps between two choices of --update-every: they leave out only what the weights that are not chosen need. */
 #include "core/train/loop.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/update_fixture.h"
@@ -21,7 +21,7 @@ static bool overlap(const struct tt_params *p, const bool *chosen, size_t from, 
     return false;
 }
 
-/* Every product that makes gradients makes some of a chosen group, and no layer below the lowest chosen one has any
+/* Every product that computes gradients computes some of a chosen group, and no layer below the lowest chosen one has a
  * backward pass. */
 static void check_left_over(const struct tt_session *s, const struct tt_plan *less, const bool *chosen, int lowest)
 {
@@ -42,7 +42,7 @@ static void check_left_over(const struct tt_session *s, const struct tt_plan *le
           less->count, s->between->count, written);
 }
 
-/* Groups whose tensors have that in their names. */
+/* Chooses the groups of the tensors with `name` in their names. */
 static void check_reduced(const struct tt_config *c, const char *name, int lowest)
 {
     struct tt_session s;
@@ -76,7 +76,7 @@ static void what_is_frozen_is_left_out(void)
         }
 }
 
-/* The same with every operation, chosen or not: what tt_run gets from plan_of instead. */
+/* A plan for the same steps with every operation, chosen or not; plan_of gives it to tt_run instead. */
 static struct tt_plan *everything;
 
 static tt_status plan_with_everything(void *interval, int64_t step, const struct tt_plan **out, bool *renewed)
@@ -88,7 +88,7 @@ static tt_status plan_with_everything(void *interval, int64_t step, const struct
 
 enum { BETWEEN_STEPS = 8 };
 
-/* `norms`: of each step, by the metrics. */
+/* `norms`: each step's, from the metrics. */
 static float *run_steps(const struct tt_config *c, bool whole, float *norms, int *reduced)
 {
     struct tt_session s;
@@ -118,7 +118,7 @@ static float *run_steps(const struct tt_config *c, bool whole, float *norms, int
     return x;
 }
 
-/* What is left out changes nothing of what the others become. Few: each order and each level. */
+/* Leaving operations out does not change the rest. Few: each criterion and each level once. */
 static void reduced_plans_give_the_same_bits(void)
 {
     for (int level = TT_LEVEL_MATRIX; level <= TT_LEVEL_ROWS; level++)
@@ -142,7 +142,7 @@ static void reduced_plans_give_the_same_bits(void)
         }
 }
 
-/* In the step that chooses, the norm is that of all gradients; in those between, that of the chosen ones. */
+/* The step that chooses uses the norm of all gradients; the steps in between use that of the chosen ones. */
 static void clipping_goes_by_the_gradients_there_are(void)
 {
     struct tt_config c = between_config(TT_LEVEL_MATRIX, "0.2");
@@ -172,8 +172,8 @@ static void clipping_goes_by_the_gradients_there_are(void)
     tt_session_close(&s);
 }
 
-/* A step that should choose and is skipped leaves it to the next one; one that is skipped in between counts as one of
- * the steps for which a choice holds. */
+/* If a step that should choose is skipped, the next one chooses. A step skipped in between counts among the steps for
+ * which a choice holds. */
 static void a_skipped_step_chooses_nothing(void)
 {
     struct tt_config c = between_config(TT_LEVEL_MATRIX, "0.2");

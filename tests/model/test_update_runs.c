@@ -1,5 +1,5 @@
-/* Selective updates in whole runs: one that is stopped goes on with the same choices, another way of updating takes
- * over, and the metrics say what was chosen. */
+/* Selective updates in whole runs: a stopped run resumes with the same choices, another kind of update can take over,
+ * and the metrics say what was chosen. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -76,7 +76,7 @@ static void resume_gives_the_same_bits(void)
     if (!test_few()) check_resume(3, TT_BY_RELATIVE, TT_REST_FREEZE);
 }
 
-/* A checkpoint of a run that updated all weights, and the way back; other groups are refused. */
+/* Resuming a run that updated all weights, and the reverse. Other groups are refused. */
 static void other_updates_take_over(void)
 {
     struct tt_config all = run_config("all"), some = run_config("some"), other = run_config("other");
@@ -97,7 +97,7 @@ static void other_updates_take_over(void)
     tt_session_close(&s);
 }
 
-/* From a checkpoint in which all were updated, share 1 goes on as all does. */
+/* From a checkpoint of a run that updated all weights, share 1 continues exactly like --update all. */
 static void all_groups_go_on_as_all(void)
 {
     struct tt_config all = run_config("begun"), some = run_config("gone-on");
@@ -116,7 +116,7 @@ static void all_groups_go_on_as_all(void)
     free(x), free(y);
 }
 
-/* What the metrics say of a step is what was chosen. */
+/* The metrics of a step report what was chosen. */
 static void metrics_say_what_was_chosen(void)
 {
     struct tt_config c = run_config("metrics");
@@ -150,7 +150,8 @@ static void metrics_say_what_was_chosen(void)
     tt_model_free(m);
 }
 
-/* Rows, then all, then layers, in one folder: the bits of the rows stay with what says what they mean. */
+/* Rows, then all weights, then layers, in one folder: the choices of the rows stay together with the file that explains
+ * them. */
 static void other_groups_have_files_of_their_own(void)
 {
     struct tt_config c = run_config("levels"), alone = run_config("alone");

@@ -11,7 +11,7 @@ static inline struct tt_config update_config(enum tt_update_level level, const c
 {
     struct tt_config c = tiny_config();
     c.version = TT_FLASH;
-    c.vocab_size = 150; /* so that rows make three groups of it */
+    c.vocab_size = 150; /* so that it makes three groups of rows */
     c.clip_norm = 0.5;
     c.grad_accum = 2;
     c.update = TT_UPDATE_TOP_K;
@@ -21,7 +21,7 @@ static inline struct tt_config update_config(enum tt_update_level level, const c
     return c;
 }
 
-/* Weights and moments, one arena behind the other. */
+/* Weights and both moments in one array. */
 static inline float *arenas(struct tt_session *s)
 {
     int64_t n = s->model->params.total;
@@ -39,7 +39,7 @@ static inline int group_of(const struct tt_param *t, int64_t element)
     return t->group + (int)(element / width / t->group_rows);
 }
 
-/* The keys of all groups, in double, from the gradients and weights that the step saw. */
+/* The keys of all groups in double precision, from the step's gradients and weights. */
 static inline double *keys_of(struct tt_session *s, enum tt_update_by by, const float *weights)
 {
     const struct tt_params *p = &s->model->params;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tests/packaging/scrub.sh FOLDER CHECKOUT [PATHS...]: takes what names this machine, its user and their folders out of every file in
-# FOLDER: the host's name, the user's, the folders of the checkout, of the user and for temporary files (as they really
-# lie and as they were named; PATHS are other names of folders in the checkout), and the numbers of the GPUs.
+# tests/packaging/scrub.sh FOLDER CHECKOUT [PATHS...]: removes everything that identifies this machine or its user from
+# all files in FOLDER: the host name, the user name, the folders of the checkout, of the user and for temporary files
+# (the real paths and the given ones; PATHS are other paths in the checkout), and the numbers of the GPUs.
 set -uo pipefail
 export LC_ALL=C
 folder=$1
@@ -10,11 +10,11 @@ shift 2
 script=$(mktemp)
 trap 'rm -f "$script"' EXIT
 
-quoted() { printf '%s' "$1" | sed 's/[][\.*^$/(){}?+|]/\\&/g'; } # quoted TEXT: itself, in a regular expression
-path() { # path TEXT INSTEAD: this folder and all below it
+quoted() { printf '%s' "$1" | sed 's/[][\.*^$/(){}?+|]/\\&/g'; } # quoted TEXT: escaped for a regular expression
+path() { # path TEXT INSTEAD: replaces this folder and everything below it
     case $1 in /?*) printf 's/%s(\/|[^A-Za-z0-9._-]|$)/%s\\1/g\n' "$(quoted "${1%/}")" "$(quoted "$2")" ;; esac
 }
-word() { # word TEXT INSTEAD: where it stands alone; a name that is a common word, as a part of a path only
+word() { # word TEXT INSTEAD: replaces the whole word; a name that is a common word only as part of a path
     local before='(^|[^A-Za-z0-9_-])' after='([^A-Za-z0-9_-]|$)'
     case $1 in
     '' | ?) return ;;
@@ -24,7 +24,7 @@ word() { # word TEXT INSTEAD: where it stands alone; a name that is a common wor
     printf 's/%s%s%s/\\1%s\\2/g\n' "$before" "$(quoted "$1")" "$after" "$2" # twice, for two with one character between
 }
 real() { readlink -f -- "$1" 2>/dev/null; }
-checkouts() { # checkouts PATHS...: the names of the checkout that they begin with
+checkouts() { # checkouts PATHS...: the checkout's paths with which they begin
     local name below
     for name; do
         below=$(real "$name")
@@ -43,7 +43,7 @@ checkouts() { # checkouts PATHS...: the names of the checkout that they begin wi
         word "${name%%.*}" HOST
     done
     for name in "$(id -un 2>/dev/null)" "${USER:-}" "${LOGNAME:-}" "${SUDO_USER:-}" "${SLURM_JOB_USER:-}"; do word "$name" USER; done
-    echo 's/hostname="[^"]*"/hostname=""/g' # CTest's JUnit
+    echo 's/hostname="[^"]*"/hostname=""/g' # CTest's JUnit file
     echo 's/GPU-[0-9a-f]{8}[0-9a-f-]*/GPU-NUMBER/g'
 } >"$script"
 find "$folder" -type f -exec sed -E -i -f "$script" {} +

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The files for containers, by a real builder: buildah parses them, takes their arguments, and goes through every step of every
-# stage. No base image is pulled: the base is a shell of this machine, and apt-get and cmake in it are stand-ins that note how
-# they are called. So this shows that the files are right, and not that tt compiles in those images.
+# A real builder tests the container files: buildah parses them, takes their arguments, and runs every step of every
+# stage. No base image is pulled: the base is a shell of this machine, with a fake apt-get and cmake that record their
+# calls. This shows that the files are right, not that tt compiles in those images.
 set -u
 . tests/lib.sh
 has buildah || skip "no buildah"
@@ -11,7 +11,7 @@ trap 'b rm --all >/dev/null 2>&1; b rmi --all --force >/dev/null 2>&1; rm -rf "$
 cd "$dir" || exit 1
 b from --name base scratch >log 2>&1 || skip "buildah cannot work here: $(tail -n 1 log)"
 
-# ---- a base: sh, mkdir and rm with their libraries, and the stand-ins ----
+# ---- a base: sh, mkdir and rm with their libraries, and the fake tools ----
 mkdir -p root/bin root/tmp root/etc
 for tool in sh mkdir rm; do
     path=$(readlink -f "$(command -v $tool)")
@@ -35,7 +35,7 @@ SH
 chmod +x root/bin/*
 { b copy base root / && b commit base localhost/stand-in; } >log 2>&1 || { cat log; fail "no base image"; exit 1; }
 
-# ---- a checkout with what must not be sent ----
+# ---- a checkout with files that must not be sent to the builder ----
 mkdir -p context/build/x context/build-2 context/runs/y context/.git
 cp "$root/.containerignore" "$root/CMakeLists.txt" context
 cp -r "$root/packaging" context
@@ -54,7 +54,7 @@ for kind in cuda rocm; do
         fail "$kind: the image has more than tt: $(cat calls)"
     grep -q -- "-S /src -B /build .*-DBACKEND=$backend " calls && grep -q -- '--install /build --prefix /opt/tt --strip' calls || fail "$kind: $(cat calls)"
 
-    # the images that are taken where none is named, in the version asked for
+    # the default images, in the version asked for
     version=$(sed -n "s/^ARG ${kind^^}=//p" "$file")
     for asked in "$version" 99.1; do
         b build --pull=never -f "$file" --build-arg "${kind^^}=$asked" context >log 2>&1 &&

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is installed works wherever it is moved to, the packages hold it, the manual page is sound, and bash completes.
+# An installation works wherever it is moved, the packages contain it, the manual page is sound, and bash completes.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
@@ -23,7 +23,7 @@ passed "manual page"
 
 # ---- completion ----
 "$TT" help --completion bash >"$dir/tt.bash" || fail "no completion for bash"
-complete_words() { # complete_words WORDS...: what bash would offer for the last of them, in a line
+complete_words() { # complete_words WORDS...: what bash would offer for the last word, on one line
     (
         # shellcheck disable=SC1091
         source "$dir/tt.bash"
@@ -32,7 +32,7 @@ complete_words() { # complete_words WORDS...: what bash would offer for the last
         printf '%s ' "${COMPREPLY[@]}"
     )
 }
-offers() { # offers "what is offered" WORDS...
+offers() { # offers "expected offer" WORDS...
     local want=$1 got
     shift
     got=$(complete_words "$@")
@@ -63,7 +63,7 @@ count=$(complete_words tt train -- | wc -w)
 "$TT" help --completion zsh >_tt && "$TT" help --completion fish >tt.fish || fail "no completion for zsh or fish"
 grep -q "'--batch-size=\[sequences in a batch of one device\]" _tt || fail "zsh: no --batch-size"
 grep -q "seen_subcommand_from train' -l version -x -a 'baseline fused flash'" tt.fish || fail "fish: no --version"
-in_zsh() { # in_zsh "words, the last unfinished": what a zsh with a terminal makes of them with Tab
+in_zsh() { # in_zsh "words, the last one unfinished": what zsh in a terminal completes with Tab
     cat >tab.zsh <<'END'
 zmodload zsh/zpty
 zpty shell "zsh -f -i"
@@ -116,7 +116,7 @@ for file in "$tree"/share/tt/exercises/*.md "$tree"/share/tt/exercises/*/*.md; d
 env -u TT_EXERCISES "$tree/bin/tt" exercise list | grep -q "moved here" || fail "the installed tt does not find its exercises"
 cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
 for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done
-links() { # links FOLDER: the relative links of its documents that lead nowhere
+links() { # links FOLDER: relative links in its documents that lead nowhere
     find "$1" -name '*.md' | while read -r file; do
         sed '/^```/,/^```/d' "$file" | grep -oE '\]\([^)# ]+' | cut -c 3- | grep -vE '^[a-z]+:' | while read -r to; do
             [ -e "$(dirname "$file")/$to" ] || echo "${file#"$1"/}: $to"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# pip from a source package, where scikit-build-core is installed (nothing is fetched): the wheel holds the module, libtt and tt
-# and nothing else, and works. It compiles everything once more, so only the optimised build for the CPU does it.
+# pip builds from a source package if scikit-build-core is installed (nothing is downloaded): the wheel contains the
+# module, libtt and tt and nothing else, and works. This compiles everything again, so only the optimised CPU build does
+# it.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"

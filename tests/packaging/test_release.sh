@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The files that make a release: versions, images and options in them are those of the repository; a linter reads each of them
-# where one is installed (actionlint or check-jsonschema, rattler-build's parser, shellcheck).
+# The release files: their versions, images and options are those of the repository. A linter reads each of them if one
+# is installed (actionlint or check-jsonschema, rattler-build's parser, shellcheck).
 set -u
 . tests/lib.sh
 python=${TT_PYTHON:-python3}
-near=$(dirname "$(command -v "$python" || echo /usr/bin/x)") # tools of a virtual environment lie beside its Python
+near=$(dirname "$(command -v "$python" || echo /usr/bin/x)") # a virtual environment has its tools beside its Python
 PATH=$PATH:$near
 workflow=.github/workflows/release.yml recipe=packaging/conda/recipe.yaml
 version=$(sed -n 's/^project(TinyTransformer VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 
-# ---- always ----
+# ---- without linters ----
 says "$recipe" "version: \"$version\""
 for file in $workflow $recipe packaging/conda/variants.yaml; do
     check "$file: tabs, or blanks at the end of a line" test -z "$(grep -nP '\t| $' "$file")"
@@ -33,7 +33,7 @@ bash -n packaging/release.sh || fail "release.sh"
 expect 2 "there is no backend tpu" packaging/release.sh tpu "$dir/packages"
 passed "versions, images and options"
 
-# ---- by linters ----
+# ---- with linters ----
 if has actionlint; then
     actionlint $workflow >"$dir/out" 2>&1 && passed "the workflow, by actionlint" || fail "actionlint"
 elif has check-jsonschema; then
@@ -43,7 +43,7 @@ elif has check-jsonschema; then
     passed "the workflow, by check-jsonschema"
 fi
 if has shellcheck; then shellcheck packaging/release.sh >"$dir/out" 2>&1 || fail "shellcheck"; fi
-if "$python" -c 'import yaml' 2>/dev/null; then # the commands in the workflow are bash
+if "$python" -c 'import yaml' 2>/dev/null; then # the workflow's commands are bash
     "$python" - $workflow <<'END' >"$dir/out" 2>&1 || fail "commands of the workflow"
 import subprocess, sys, yaml
 jobs = yaml.safe_load(open(sys.argv[1]))["jobs"]

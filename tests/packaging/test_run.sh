@@ -5,7 +5,7 @@ set -uo pipefail
 once "run does not depend on how tt was built"
 unset BACKEND CC CMAKE_BUILD_PARALLEL_LEVEL CUDAARCHS ROCM_PATH
 
-call() { # call COMMAND...: its output in $dir/out and err, its exit code in $status
+call() { # call COMMAND...: runs it; output in $dir/out and err, exit code in $status
     status=0
     "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
 }
@@ -16,8 +16,8 @@ complains() { grep -qF -- "$1" "$dir/err"; }
 silent() { [ ! -s "$dir/err" ]; }
 absent() { [ ! -e "$1" ]; }
 
-# A project whose tt prints its words, with a test that succeeds unless a file called broken lies in its folder, and one
-# that is not for every day.
+# Makes a project whose tt prints its arguments. One test succeeds unless its folder contains a file named broken;
+# another one is only for `./run test --all`.
 make_project() {
     mkdir -p "$1/backend/cpu" "$1/.ci"
     cp "$root/run" "$1/run"
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 TEXT
 }
 
-# A folder of links to all commands of this machine but the named ones.
+# A folder with links to all commands of this machine except the named ones.
 make_path() { # make_path FOLDER NAMES...
     local folder=$1 name
     shift
@@ -61,7 +61,7 @@ make_path() { # make_path FOLDER NAMES...
     for name; do rm -f "$folder/$name"; done
 }
 
-as_user() { # as_user COMMAND...: not as root
+as_user() { # as_user COMMAND...: runs it as another user than root
     if [ "$(id -u)" != 0 ]; then
         "$@"
     else
@@ -89,7 +89,7 @@ the_words() {
 
 training() {
     local project="$dir/a project"
-    local -x BACKEND=cpu # the project has no other, and a machine with a GPU would be told so
+    local -x BACKEND=cpu # the project has no other backend, and on a machine with a GPU ./run would print a note
     make_project "$project"
     cd / || exit 1
     call "$project/run" train --steps 'two words'
@@ -141,7 +141,7 @@ backends() {
     check "nothing was built for any of them" absent "$project/build"
 }
 
-# Nodes of a cluster have one home and different GPUs. What they have is what these say.
+# The nodes of a cluster share a home and have different GPUs. These fake tools report the GPUs.
 folders() {
     local project="$dir/cluster" tools="$dir/tools"
     make_project "$project"
@@ -155,7 +155,7 @@ TEXT
     printf '#!/bin/sh\n' >"$tools/nvcc"
     printf '#!/bin/sh\nprintf "gfx000\\n%%b\\ngfx9-4-generic\\n" "$FAKE_GPU"\n' >"$tools/rocm_agent_enumerator"
     chmod +x "$tools"/*
-    on() { # on GPU WORDS...: run with these GPUs
+    on() { # on GPU ARGUMENTS...: ./run on a node with these GPUs
         call env PATH="$tools:$PATH" FAKE_GPU="$1" "${@:2}"
     }
     built() { [ "$status" = 0 ] && [ "$(cat "$dir/out")" = "$project/build/$1/tt" ]; }

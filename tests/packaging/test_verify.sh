@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Tests what ./run verify leaves, with a tt and tests that tell where and for whom they run: no name of the machine or of a
-# user, and no folder of theirs, is in any file, nor in the archive.
+# Tests the output of ./run verify, with a tt and tests that print where and for whom they run: no name of the machine
+# or a user, and none of their folders, is in any file or in the archive.
 set -uo pipefail
 . tests/lib.sh
 once "verify does not depend on how tt was built"
 tar --version 2>/dev/null | grep -q GNU || skip "there is no GNU tar"
 complains() { grep -qF -- "$1" "$dir/err"; }
-absent() { # absent NAME [OPTION]: in no file of the folder; OPTION is for grep
+absent() { # absent NAME [OPTION]: checks that no file in the folder contains it; OPTION is for grep
     local found
     found=$(cd "$out" && grep -rnF ${2:+"$2"} -- "$1" . | head -n 5)
     [ -z "$found" ] || { printf '    %s\n' "$found"; return 1; }
 }
 
-# ---- a checkout outside of HOME, reached through a link, with a user and a temporary folder of its own ----
+# ---- a checkout outside HOME, reached through a link, with its own user and temporary folder ----
 project=$dir/projects/zebra42/tt
 export HOME=$dir/homes/quagga7 USER=quagga7 LOGNAME=quagga7 TMPDIR=$dir/node-tmp SLURMD_NODENAME=okapi0815
 mkdir -p "$project/tests/packaging" "$HOME" "$TMPDIR"
@@ -56,7 +56,7 @@ timed() { grep -cE -- "$1" "$TMPDIR/words"; }
 
 verify quick
 check "a failing test exits 1" test $status = 1
-check "the host is nowhere" absent "$(uname -n)" -w # which may be a part of a word
+check "the host is nowhere" absent "$(uname -n)" -w # as a whole word, since it may be part of another
 for name in zebra42 quagga7 okapi0815 node-tmp "$dir" 0123456789abcdef; do check "$name is nowhere" absent "$name"; done
 for file in report.md tests.log tests.xml info.txt versions.txt configure.log bench-small-bf16.json bench-small-bf16.err; do
     check "$file is there" test -s "$out/$file"

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# What `./run verify` does with a GPU build: every GPU test, tt info, tt bench, and one folder to send back, with a
-# report, the logs and the versions of everything that took part. No name of the machine or of a user goes into it
-# (scrub.sh).
+# `./run verify` with a GPU build: every GPU test, tt info, tt bench, and one folder to send back, with a report, the
+# logs and the versions of all software involved. It contains no name of the machine or of a user (scrub.sh).
 #
 #   tests/packaging/verify.sh BUILD OUT [--full]    BUILD is the build folder; OUT is made, and OUT.tar.gz
 #
-# Models of medium size and above, which take longest, are timed in the fastest precision only; --full times
-# them in all. No figure is another for that. SIZES lists what to time (tiny,small,medium,gpt2). Exit code 1 when a test
-# failed.
+# Models of medium size and above take longest, so they are timed in the fastest precision only; --full times them in
+# all. This changes no figure. SIZES lists what to time (tiny,small,medium,gpt2). Exit code 1 if a test failed.
 set -uo pipefail
 export LC_ALL=C
 build=$1
@@ -18,17 +16,17 @@ tt=$build/tt
 mkdir -p "$out" || exit 1
 say() { printf 'verify: %s\n' "$*" >&2; }
 took() { printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60)); }
-show() { # show COMMAND...: what it prints, when there is such a command
+show() { # show COMMAND...: its output, if the command exists
     command -v "$1" >/dev/null 2>&1 || return 0
     printf '\n$ %s\n' "$*"
     timeout 60 "$@" 2>&1 | head -n 200
 }
-pack() { # the folder as it may be sent: without names, also in the archive's list of owners
+pack() { # the folder ready to send: without names, also in the archive's list of owners
     bash "$root/tests/packaging/scrub.sh" "$out" "$root" "$build" "$out"
     tar --owner=0 --group=0 --numeric-owner -czf "$out.tar.gz" -C "$(dirname -- "$out")" "$(basename -- "$out")"
 }
 
-# ---- who takes part ----
+# ---- software and hardware ----
 {
     "$tt" --version
     git -C "$root" log -1 --format='commit %H %cs' 2>/dev/null && git -C "$root" status --short 2>/dev/null | head -n 20
@@ -36,11 +34,11 @@ pack() { # the folder as it may be sent: without names, also in the archive's li
     sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null
     cat "${ROCM_PATH:-/opt/rocm}"/{,core/}.info/version 2>/dev/null
     env | grep -E '^(HIP|HSA|ROCR|ROCM|AMD|CUDA|NVIDIA|GPU|TT)_' | grep -v PATH
-    for what in version platform compiler runtime; do show hipconfig --$what; done # --full tells the machine's name
+    for what in version platform compiler runtime; do show hipconfig --$what; done # --full prints the machine's name
     show rocminfo
     show rocm-smi --showproductname --showdriverversion --showmeminfo vram
     show amd-smi version
-    show nvidia-smi --format=csv --query-gpu=name,driver_version,vbios_version,compute_cap,memory.total,memory.used,compute_mode,mig.mode.current,ecc.mode.current,clocks.max.sm,clocks.max.memory,power.limit # not who uses it
+    show nvidia-smi --format=csv --query-gpu=name,driver_version,vbios_version,compute_cap,memory.total,memory.used,compute_mode,mig.mode.current,ecc.mode.current,clocks.max.sm,clocks.max.memory,power.limit # without the processes
     show nvcc --version
     show cmake --version
     grep -E '^(BACKEND|GPU_TARGETS|CMAKE_(HIP|CUDA|C)_(COMPILER|ARCHITECTURES)|CMAKE_BUILD_TYPE|TT_HIP.*(LIBRARY|INCLUDE)|TT_ROCTX.*LIBRARY):' \
@@ -48,7 +46,7 @@ pack() { # the folder as it may be sent: without names, also in the archive's li
 } >"$out/versions.txt" 2>&1
 cp "$build/configure.log" "$build/build.log" "$out/" 2>/dev/null
 
-# ---- what the device is; a GPU that cannot be opened ends it here ----
+# ---- the device; a GPU that cannot be opened ends the script here ----
 if ! "$tt" info >"$out/info.txt" 2>"$out/info.err"; then
     cat "$out/info.err" >&2
     cp "$out/info.err" "$out/report.md"
@@ -58,7 +56,7 @@ fi
 "$tt" info --json >"$out/info.json" 2>>"$out/info.err"
 [ -s "$out/info.err" ] || rm -f "$out/info.err"
 
-# ---- what will be done, and how long that takes ----
+# ---- what will be done, and how long it takes ----
 timings=() # "SIZE PRECISION"
 precisions=$(sed -n 's/^build .*precisions *//p' "$out/info.txt")
 case " $precisions " in *' bf16 '*) fast=bf16 ;; *) fast=fp16 ;; esac
@@ -72,7 +70,7 @@ say "$(sed -n 's/^device  *//p' "$out/info.txt")"
 say "${tests:-0} tests, then ${#timings[@]} timings: minutes on a large GPU, longer on a small one; what is done is shown with the time"
 
 # ---- tests ----
-progress() { # the lines of ctest that end a test, shorter
+progress() { # shortens ctest's lines about finished tests
     sed -unE 's/^ *([0-9]+\/[0-9]+) Test +#[0-9]+: ([^ ]+) [. ]*\**([A-Za-z]+) +([0-9.]+) sec.*/\1 \2 \3 \4/p' |
         while read -r number name result seconds; do say "[$(took)] test $number $name: $result in $seconds s"; done
 }

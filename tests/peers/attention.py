@@ -26,7 +26,7 @@ try:
     import torch
     import torch.nn.functional as F
     from torch.nn.attention import SDPBackend, sdpa_kernel
-except ImportError:  # --help and the layout below go without
+except ImportError:  # --help and the layout below work without it
     torch = None
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -83,7 +83,7 @@ class Kernels:
         lib = ctypes.CDLL(path)
         self.call = lib.tt_gpu_launch_native if native else lib.tt_gpu_launch
         self.call.argtypes = [ctypes.c_int, P, P] + [ctypes.c_bool] * native
-        self.more = [False] * native  # nothing else runs on the chip
+        self.more = [False] * native  # no other kernels run on the chip
         ids = kernel_ids()
         self.ids = {"flash": ids.index("flash"), "flash_backward": ids.index("flash_backward")}
 
@@ -179,7 +179,7 @@ def check_one(kernels, shape, dtype, gap, spread):
         same &= all(torch.equal(a.nan_to_num(7), b.nan_to_num(7)) for a, b in zip(first, (p.o, p.lse, p.dqkv)))
     inside = gap == 0 or p.dqkv[:, p.cols:].isnan().all().item()
     limit = (1e-2 if dtype == torch.bfloat16 else 2e-3) * (1.0 if S > 8 else 10.0) * max(1.0, spread * spread / 4)
-    if S == 1:  # a single key: dq and dk are 0, and what o was rounded by remains
+    if S == 1:  # with a single key dq and dk are 0, and only the rounding of o remains
         errors[2] = errors[3] = 0.0
     good = same and inside and all(e < limit for e in errors) and errors[1] < 1e-4
     if not good:

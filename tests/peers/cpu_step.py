@@ -31,7 +31,7 @@ SHAPE = ("hidden", "layers", "heads", "kv", "ffn", "vocab", "seq", "batch")
 MODES = ("eager", "compile")
 
 
-# ---- PyTorch: this part runs in a process of its own ----
+# ---- PyTorch: this part runs in its own process ----
 
 def make_model(shape, device="cpu"):
     import torch
@@ -123,7 +123,7 @@ def torch_times(mode, shape, threads, warmup, repeats):
                 params=sum(p.numel() for p in model.parameters()))
 
 
-# ---- taking turns ----
+# ---- alternating the programs ----
 
 def run_json(command, env):
     if not shutil.which(command[0]):

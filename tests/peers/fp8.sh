@@ -1,8 +1,8 @@
 #!/bin/bash
-# Training in fp8 beside bf16 (on a CPU beside fp32), seed by seed: how far from the floor of the built-in language the
-# held-out loss ends, and that on text, the documents of this project; with every scaling that the device has. A table
-# on standard output: means over the seeds, and the mean of the differences of pairs with its standard error. One seed
-# says little: its pairs differ by 1 to 2 % on text, whatever the precision.
+# Training in fp8 compared with bf16 (on a CPU with fp32), seed by seed: the distance of the final held-out loss from
+# the floor of the built-in language, and the final held-out loss on text, this project's documents; with every scaling
+# of the device. Prints a table: means over the seeds, and the mean difference of the pairs with its standard error. One
+# seed says little: its pairs differ by 1 to 2 % on text, whatever the precision.
 #
 #   tests/peers/fp8.sh build/tt            1000 steps, 16 seeds, 6 runs at a time: two minutes on an H200
 #   STEPS=100 SEEDS="1 2" JOBS=1 tests/peers/fp8.sh build/tt
@@ -11,14 +11,15 @@ set -u
 ways=("fp8" "fp8 --fp8-scaling delayed" "fp8 --fp8-scaling row" "fp8 --fp8 all --fp8-scaling delayed")
 [ -z "${WAYS:-}" ] || IFS=';' read -ra ways <<<"$WAYS"
 
-# one TT STEPS DATA SEED PRECISION...: a line "DATA<tab>PRECISION<tab>SEED<tab>loss", above the floor if there is one
+# one TT STEPS DATA SEED PRECISION...: prints "DATA<tab>PRECISION<tab>SEED<tab>loss"; the loss is above the floor if
+# there is one
 one() {
     local tt=$1 steps=$2 data=$3 seed=$4 out floor loss
     shift 4
     out=$(mktemp -d) || return 1
     local text=()
     [ "$data" = text ] && text=(--data text.txt)
-    # shellcheck disable=SC2086 # several words
+    # shellcheck disable=SC2086 # several arguments
     "$tt" train --num-steps "$steps" --val-interval "$steps" --val-batches 64 --save-minutes 0 --out "$out/run" \
         --seed "$seed" --precision $1 ${text[@]+"${text[@]}"} >"$out/log" 2>&1
     loss=$(sed -n 's/.*"val_loss": *\([0-9.]*\).*/\1/p' "$out/run/metrics.jsonl" 2>>"$out/log" | tail -1)
@@ -31,7 +32,7 @@ one() {
     rm -rf "$out"
 }
 
-# Of lines as above: a row for each kind of data and each precision.
+# Reads such lines; prints a row for each kind of data and each precision.
 table() {
     awk -F '\t' -v with="$1" '
         { x[$1, $2, $3] = $4; seeds[$3]; if (!(($1, $2) in seen)) { seen[$1, $2] = 1; order[++rows] = $1 SUBSEP $2 } }

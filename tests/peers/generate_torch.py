@@ -23,7 +23,7 @@ SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab
 }
 
 
-# ---- PyTorch: this part runs in a process of its own ----
+# ---- PyTorch: this part runs in its own process ----
 
 def make_step(shape, rows, length, device, dtype):
     import torch
@@ -107,7 +107,7 @@ def torch_rate(size, rows, prompt, new, device, precision, mode, threads):
     return rows * (new - 2) / (time.perf_counter() - start)
 
 
-# ---- in turns ----
+# ---- alternating the programs ----
 
 def tt_rate(a, size, rows):
     command = [a.tt, "bench", "--generate", str(rows), "--sizes", size, "--prompt-tokens", str(a.prompt), "--new-tokens",

@@ -46,8 +46,8 @@ MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead", "auto
 OPTIONS = ("hidden-dim", "num-layers", "num-heads", "num-kv-heads", "ffn-dim", "vocab-size", "seq-len", "batch-size")
 RECIPES = {"float8": "tensorwise", "float8-rows": "rowwise"}  # torchao's names
 ATTENTION = {"sdpa": None, "cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION"}
-ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")  # in the names of kernels
-BLOCK = 10  # steps between two looks at the clock
+ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")  # words in the names of kernels
+BLOCK = 10  # steps in one measurement
 
 
 def shape_of(size):
@@ -58,7 +58,7 @@ def shape_of(size):
     return tuple(map(int, own))
 
 
-# ---- PyTorch: this part runs in a process of its own ----
+# ---- PyTorch: this part runs in its own process ----
 
 def attention_kernels(step):
     """The attention kernels of a step, by PyTorch's profiler; one that the profiler sees nothing of says so."""
@@ -113,7 +113,7 @@ def torch_step(mode, shape, args):
 
     mixed = args.precision in ("bf16", "fp8")
 
-    def step(keep=False):  # keep: gradients stay where they are, as a captured step needs them
+    def step(keep=False):  # keep: gradients stay in the same memory, as a captured step needs
         with torch.autocast("cuda", torch.bfloat16, enabled=mixed, cache_enabled=mode != "capture"):
             loss = forward(x, y)
         loss.backward()
@@ -151,7 +151,7 @@ def serve_torch(mode, shape, args):
                     params=sum(p.numel() for p in model.parameters()), device=torch.cuda.get_device_name())
 
 
-# ---- taking turns ----
+# ---- alternating the programs ----
 
 def start_torch(mode, attention, size, args):
     return turns.Peer([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
@@ -212,7 +212,7 @@ def measure(size, shape, args):
             programs["tt " + version] = lambda version=version: run_tt(version, size, args)
         for peer in peers.values():
             with contextlib.suppress(RuntimeError):
-                peer.wait_ready()  # nobody measures while another compiles; why one cannot is told at its turn
+                peer.wait_ready()  # nobody measures while another compiles; a failure is reported at its turn
         results = take_turns(programs, size, args)
     finally:
         for peer in peers.values():

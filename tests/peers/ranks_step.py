@@ -71,7 +71,7 @@ def worker(kind, shape, args):
     torch.distributed.destroy_process_group()
 
 
-# ---- taking turns ----
+# ---- alternating the programs ----
 
 def free_port():
     with socket.socket() as s:

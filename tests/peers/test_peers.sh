@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs that measure peers, without any peer: they say in a line what is missing, never print an empty table as a result,
-# and hand tt's kernels their arguments as backend/kernels.h lays them out.
+# The programs that measure peers, without any peer: they say in one line what is missing, never print an empty table as
+# a result, and pass arguments to tt's kernels in the layout of backend/kernels.h.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -8,7 +8,7 @@ has python3 || skip "no python3"
 export PYTHONDONTWRITEBYTECODE=1 CUDA_VISIBLE_DEVICES=
 peers=$PWD/tests/peers
 cd "$dir" || exit 1
-run() { # run CODE WORDS command...
+run() { # run CODE TEXT COMMAND...
     local code=$1 words=$2 got
     shift 2
     checks=$((checks + 1))
@@ -44,7 +44,7 @@ run 2 "at least 1" python3 "$peers/generate_torch.py" --rounds 0
 run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
 run 1 "./nowhere is not there" bash "$peers/fp8.sh" ./nowhere
 
-# ---- programs that stay and take turns ----
+# ---- worker programs that stay and measure in turn ----
 cat >worker.py <<'PYTHON'
 import sys
 import turns
@@ -66,7 +66,7 @@ a, b = (turns.Peer([sys.executable, "worker.py", name, count], env) for name, co
 for peer in a, b:
     peer.wait_ready()
 print([peer.measure() for peer in (a, b)], a.measure()["ms"])
-for _ in range(2):  # as it dies, and when it is gone
+for _ in range(2):  # while it dies, and after it is gone
     try:
         print("never", b.measure())
     except RuntimeError as error:
@@ -78,7 +78,7 @@ run 0 "[{'name': 'a', 'ms': 1}, {'name': 'b', 'ms': 1}] 2" env PYTHONPATH="$peer
 checks=$((checks + 1))
 [ "$(grep -cF "worker.py exited 1: b had enough" out)" = 2 ] || fail "a peer that is gone does not tell why at each turn: $(cat out)"
 
-# ---- the arguments of attention, as Python and as C see them ----
+# ---- the arguments of attention in Python and in C ----
 fields() { # fields python|c
     PYTHONPATH=$peers python3 - "$1" <<'PYTHON'
 import ctypes, sys

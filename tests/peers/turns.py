@@ -25,7 +25,7 @@ class Peer:
 
     def answer(self):
         for line in self.process.stdout:
-            if line.startswith("{"):  # compilers talk
+            if line.startswith("{"):  # compilers also print lines
                 return json.loads(line)
         code = self.process.wait()
         self.log.seek(0)
@@ -42,7 +42,7 @@ class Peer:
         try:
             print(file=self.process.stdin, flush=True)
         except BrokenPipeError:
-            pass  # answer() tells why
+            pass  # answer() reports why
         return dict(self.about, **self.answer())
 
     def close(self):

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Selective updates, measured: what the choice costs, the time of a step against the share, the guide's slow way, and the
-# loss against steps and seconds beside a random choice of the same share. One table each, on standard output.
+# Measures selective updates: the cost of the choice, the time of a step by share, the slow way of the guide, and the
+# loss by steps and by seconds compared with a random choice of the same share. Prints one table each.
 #
-#   tests/peers/updates.sh build/tt cpu       the default preset in fp32 on one thread, by the processor's time, so that it
-#                                             can be measured beside other work; the host waits for nothing there
+#   tests/peers/updates.sh build/tt cpu       the default preset in fp32 on one thread, in processor time, so that other
+#                                             work does not disturb it; the host waits for nothing there
 #   tests/peers/updates.sh build/tt gpu       medium and gpt2 in bf16, and losses of small: six minutes on an H200
 #
-# A third word names some of the tables: choice, step_times, slow_way, losses.
+# A third argument names some of the tables: choice, step_times, slow_way, losses.
 set -u
 [ -x "${1:-}" ] || { echo "${1:-a tt} is not there: name the program to measure" >&2; exit 1; }
 TT=$(realpath "$1") kind=${2:-cpu} parts=${3:-"choice step_times slow_way losses"}
@@ -26,18 +26,18 @@ cat "$root"/README.md "$root"/*/README.md "$root"/exercises/*/README.md "$root"/
 
 "$TT" info $common | sed -n '1,2p'
 
-# ---- the time of a step on a CPU: 20 of them, by what 21 of them take longer than one ----
-seconds() { # seconds STEPS options...: of the processor, for a run of so many steps
+# ---- the time of a step on a CPU: from the difference between 21 steps and one ----
+seconds() { # seconds STEPS options...: processor time of a run with this many steps
     local steps=$1 TIMEFORMAT=%U
     shift
     { time "$TT" train --preset default $common --threads 1 --data random --num-steps "$steps" --val-interval 0 --save-minutes 0 --quiet \
         --out timed "$@" >log 2>&1; } 2>&1
 }
-by_processor() { # by_processor options...: milliseconds a step
+by_processor() { # by_processor options...: milliseconds per step
     awk "BEGIN { printf \"%.1f\", ($(seconds 21 "$@") - $(seconds 1 "$@")) * 50 }"
 }
 
-# ---- what the choice costs: a share of 1 moves the same bytes as --update all, and chooses besides ----
+# ---- the cost of the choice: a share of 1 moves the same bytes as --update all, and also chooses ----
 choice() { # on a CPU it is in the next table
     [ "$kind" = gpu ] || return
     echo "## cost of the choice: A is --update all, B chooses every group (the same bits)"
@@ -49,8 +49,8 @@ choice() { # on a CPU it is in the next table
 }
 
 # ---- the time of a step ----
-# The mean of all timed steps, with those that choose and what the host does after them; the number of them is a multiple of both
-# intervals.
+# The mean of all timed steps, including those that choose and the host's work after them. Their number is a multiple of
+# both intervals.
 mean() { # mean SIZE options...
     local size=$1
     shift
@@ -73,12 +73,12 @@ step_times() {
     done
 }
 
-# ---- the slow way: norms one by one to the host, and a sort of all of them there ----
-speed() { # speed FOLDER: tokens a second over all steps but the first ten
+# ---- the slow way: copy the norms to the host one by one, and sort all of them there ----
+speed() { # speed FOLDER: tokens per second over all steps except the first ten
     awk -F'"tokens_per_second":' 'NF > 1 { split($2, a, ","); if (++n > 10 && a[1] > 0) { sum += 1 / a[1]; m++ } } END { printf "%.0f", m / sum }' \
         "$1/metrics.jsonl"
 }
-slow_way() { # only a GPU feels it
+slow_way() { # matters on a GPU only
     [ "$kind" = gpu ] || return
     echo "## the slow way beside it, tokens/s of tt train"
     printf '%-8s %-44s %12s %8s\n' size updates "tokens/s" slower
@@ -95,8 +95,8 @@ slow_way() { # only a GPU feels it
 }
 
 # ---- losses ----
-# "step seconds validation_loss" of each validation: on a GPU by the times in the metrics, on a CPU by the share of the processor's
-# time, which validations are part of
+# Prints "step seconds validation_loss" for each validation. On a GPU the seconds come from the times in the metrics; on
+# a CPU from a share of the processor time, which includes validations.
 curve() { # curve FOLDER SECONDS
     awk -v tokens="${loss_tokens:-0}" -v all="$2" -v steps="$loss_steps" 'match($0, /"step":[0-9]+/) { step = substr($0, RSTART + 7, RLENGTH - 7) }
         match($0, /"tokens_per_second":[0-9.e+]+/) { seconds += tokens / substr($0, RSTART + 20, RLENGTH - 20) }

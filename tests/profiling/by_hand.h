@@ -1,4 +1,4 @@
-/* A profile made by hand, and a folder for what is made of it. */
+/* A profile made by hand, and a folder for the output from it. */
 #ifndef TT_BY_HAND_H
 #define TT_BY_HAND_H
 
@@ -24,7 +24,7 @@ static inline void well_formed(const char *page, const char *what)
     CHECK(!fault[0], "%s: %s", what, fault);
 }
 
-/* ---- a profile by hand: 10 ms a step, half of it in attention that keeps S x S ---- */
+/* ---- a profile by hand: 10 ms per step, half of it in attention that stores S x S scores ---- */
 
 static inline void add_group(struct tt_profile *p, const char *name, double ms)
 {

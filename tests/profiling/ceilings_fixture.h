@@ -1,4 +1,4 @@
-/* The measured rates that a profile compares with, made up: for tests that do not measure them. */
+/* Made-up measured rates for a profile to compare with, for tests that do not measure them. */
 #ifndef TT_CEILINGS_FIXTURE_H
 #define TT_CEILINGS_FIXTURE_H
 
@@ -6,11 +6,11 @@
 #include "core/base/json.h"
 #include "tests/test.h"
 
-/* More than any device does: a copy that is faster than the kept rate has them measured again. */
+/* Higher than any device's: a copy faster than the kept rate would cause a new measurement. */
 #define FIXTURE_GEMM_RATE 4e15
 #define FIXTURE_COPY_RATE 5e13
 
-/* The rates as an earlier run would have left them: known numbers, and no time spent. */
+/* Writes the rates as an earlier run would have left them: known numbers, without measuring. */
 static inline void fixture_ceilings_at(const struct tt_backend *backend, const char *path, double flops, double bytes)
 {
     struct tt_device_info info;
@@ -37,8 +37,8 @@ static inline void fixture_ceilings(const struct tt_backend *backend, const char
     fixture_ceilings_at(backend, path, FIXTURE_GEMM_RATE, FIXTURE_COPY_RATE);
 }
 
-/* With TT_TEST_FEW a device is small, and nobody else is on it: copies and fills that are timed take an eighth of what
- * is free, in place of half a gigabyte. */
+/* With TT_TEST_FEW the device is assumed small and unshared: timed copies and fills use an eighth of the free memory
+ * instead of half a gigabyte. */
 static inline void fixture_small(struct tt_device_info *out)
 {
     out->memory_free = 1 << 25;

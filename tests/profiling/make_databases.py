@@ -74,7 +74,7 @@ def rocpd(name, uuid=UUID, version=3, mark=True, sys=False, **change):
         if columns:
             quoted = (table + uuid).replace('"', '""')
             statements.append(f'CREATE TABLE "rocpd_{quoted}" ({columns})')
-    # A view that must not be read: it has other figures.
+    # A view that must not be read: its numbers are wrong.
     statements.append("CREATE VIEW kernels AS SELECT 'wrong' AS name, 0 AS start, 999999999 AS end")
     rows = [(f"rocpd_{t}{uuid}".replace('"', '""'), v) for t, v in rows if change.get(t, "x")]
     if "rows" in change:

@@ -1,4 +1,4 @@
-/* A small reader of HTML that says whether tags are balanced, attributes quoted and entities known. */
+/* A small HTML reader that checks whether tags are balanced, attributes quoted and entities known. */
 #ifndef TT_MARKUP_H
 #define TT_MARKUP_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "" when the page is well-formed, else what is wrong and where. *marks counts elements of class "mark". */
+/* "" if the page is well-formed, else what is wrong and where. *marks counts elements of class "mark". */
 static inline const char *markup_fault(const char *page, int *marks)
 {
     static char fault[200];
@@ -57,7 +57,7 @@ static inline const char *markup_fault(const char *page, int *marks)
             strcpy(open[depth++], name);
         }
         at = end + 1;
-        if (!closing && (strcmp(name, "script") == 0 || strcmp(name, "style") == 0)) { /* not markup inside */
+        if (!closing && (strcmp(name, "script") == 0 || strcmp(name, "style") == 0)) { /* no markup inside */
             char stop[40];
             snprintf(stop, sizeof stop, "</%s>", name);
             at = strstr(at, stop);

@@ -1,5 +1,4 @@
-/* A run of one rank that pretends to be one of several, on links whose speed is known: a collective is a wait on its
- * stream. */
+/* A run of one rank that simulates one of several, on links of known speed: a collective is a wait on its stream. */
 #ifndef TT_PACED_FIXTURE_H
 #define TT_PACED_FIXTURE_H
 
@@ -16,7 +15,7 @@ struct paced {
     struct tt_step_times steps;
 };
 
-/* Several buckets, and a backward pass that takes longer than one of them on its way. */
+/* Several buckets, and a backward pass that takes longer than sending one of them. */
 static inline struct tt_config several_buckets(int ranks)
 {
     struct tt_config c = tiny_config();
@@ -26,7 +25,7 @@ static inline struct tt_config several_buckets(int ranks)
     return c;
 }
 
-/* `device` computes, `real` is open; as many steps as `warmup` are not timed. */
+/* `device` computes and `real` is open. The first `warmup` steps are not timed. */
 static inline void open_paced(struct paced *p, const struct tt_config *c, const struct tt_backend *device,
                               double bytes_per_second, double latency, int warmup, int repeats)
 {

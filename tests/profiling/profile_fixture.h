@@ -1,4 +1,4 @@
-/* Profiles of a tiny model on the device of this build, with ceilings that are known, in a folder of their own. */
+/* Profiles of a tiny model on the device of this build, with known ceilings, in a temporary folder. */
 #ifndef TT_PROFILE_FIXTURE_H
 #define TT_PROFILE_FIXTURE_H
 

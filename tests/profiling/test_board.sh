@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt profile --tensorboard, read by TensorBoard's profile plugin where Python has it (pip install xprof).
+# tt profile --tensorboard, read by TensorBoard's profile plugin if Python has it (pip install xprof).
 set -u
 . tests/lib.sh
 needs_device
@@ -11,7 +11,7 @@ grep -q "^look .*tensorboard --logdir board" out || die "it is not said how to l
 cp board/plugins/profile/one/rank0.xplane.pb first
 "$TT" profile $small --num-steps 1 --warmup 1 --out profiles/one --tensorboard board >out 2>&1 || die "$(cat out)"
 cmp -s first board/plugins/profile/one/rank0.xplane.pb || die "a profile of the same name was replaced"
-[ -s board/plugins/profile/one-2/rank0.xplane.pb ] && grep -q "^look .*there it is one-2" out || die "it got no number: $(cat out)"
+[ -s board/plugins/profile/one-2/rank0.xplane.pb ] && grep -q "^look .*the profile is called one-2" out || die "it got no number: $(cat out)"
 echo mine >note
 "$TT" profile $small --num-steps 1 --warmup 1 --out profiles/two --tensorboard note >out 2>&1
 [ $? -eq 2 ] && [ ! -e profiles/two ] || die "a file as --tensorboard is not refused before anything is written: $(cat out)"
@@ -37,7 +37,7 @@ def steps(path):
 def operations(path):  # rank, host or device, kind, name, how often, microseconds
     return [row[1:6] for row in rows(tables(path, "framework_op_stats")[1])]
 
-# what this machine measured
+# measured on this machine
 here = "board/plugins/profile/one/rank0.xplane.pb"
 events = json.load(open("profiles/one/trace.json"))["traceEvents"]
 kernels = [e for e in events if e.get("cat") == "kernel"]
@@ -50,7 +50,7 @@ assert abs(gemms - sum(e["dur"] for e in kernels if e["name"].startswith("gemm "
 trace = json.loads(raw_to_tool_data.xspace_to_tool_data([here], "trace_viewer", {"use_saved_result": False})[0])
 assert sum(":" in e.get("name", "") or e.get("name") == "gemm" for e in trace["traceEvents"]) > 10
 
-# of a GPU, by hand: two steps of 80 us of kernels each
+# a GPU's, made by hand: two steps of 80 us of kernels each
 gpu = "gpu/plugins/profile/gpu/rank0.xplane.pb"
 assert sorted(row[1:4] for row in operations(gpu)) == [["gemm", "attention_output/gemm", 2.0], ["gemm", "qkv_projection/gemm", 2.0]]
 assert all(row[0] == "Device" for row in operations(gpu))

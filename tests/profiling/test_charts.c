@@ -1,4 +1,4 @@
-/* Charts: every number in them is one, and what they name is as long, as high and as rounded as it should be. */
+/* Charts: every number in them is finite, and each element is as long, as high and as rounded as it should be. */
 #include "profiling/report/svg_parts.h"
 #include "profiling/report/html.h"
 #include "profiling/report/svg.h"
@@ -25,7 +25,7 @@ static void says_numbers(void)
     CHECK(strcmp(tt_si_bytes(1.5 * 1024 * 1024, s), "1.50 MiB") == 0, "%s", s);
 }
 
-/* Nothing, NaN, infinity, one point, huge spans: a chart all the same, and every number in it is a number. */
+/* Nothing, NaN, infinity, one point, huge ranges: there is still a chart, and every number in it is finite. */
 static void draws_odd_values(void)
 {
     const double odd[] = {NAN, INFINITY, -INFINITY, 0, -1, 1e300, 1e-300, 5};
@@ -56,7 +56,7 @@ static void draws_odd_values(void)
     }
 }
 
-/* The height of the flat part of a roof: the last of its points. NAN: there is none. */
+/* The height of the flat part of a roof, which is the y of its last point; NAN if there is none. */
 static double flat_of(const char *svg, const char *class)
 {
     const char *line = strstr(svg, class), *end = line ? strstr(line, "\"/>") : NULL;
@@ -64,7 +64,7 @@ static double flat_of(const char *svg, const char *class)
     return end ? atof(end + 1) : NAN;
 }
 
-/* What names the measured roof stands above both roofs, so that no line runs through it. */
+/* The label of the measured roof is above both roofs, so that no line crosses it. */
 static void the_roof_has_its_name_above_it(void)
 {
     struct tt_roof_point point = {"gemm", 600, 7e14, 0.5, 1};
@@ -94,7 +94,7 @@ static void bars_are_as_long_as_their_values(void)
     tt_text_free(&t);
 }
 
-/* As the tables beside them have them, and with names that are told apart by their end. */
+/* Units as in the tables beside the chart, and whole names, since some differ only at the end. */
 static void grouped_bars_have_units_and_whole_names(void)
 {
     struct tt_text t = {0};
@@ -119,7 +119,7 @@ static void the_checker_finds_faults(void)
     CHECK(markup_fault("1 < 2", NULL)[0] && markup_fault("<p a=\"b>", NULL)[0] && markup_fault("</p>", NULL)[0]);
 }
 
-/* Steps 1000001 to 1000010 are not all 1 M. */
+/* The ticks 1000001 to 1000010 are not all labelled 1 M. */
 static void ticks_are_told_apart(void)
 {
     char a[32], b[32];

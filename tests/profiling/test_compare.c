@@ -1,4 +1,4 @@
-/* Profiles, benchmarks and training runs side by side, from profiles made by hand. */
+/* Compares profiles, benchmarks and training runs, with profiles made by hand. */
 #include "tests/profiling/compare_fixture.h"
 
 static void compares_profiles(void)
@@ -20,12 +20,13 @@ static void compares_profiles(void)
               c->runs[1].range.high < 2.1,
           "%g to %g", c->runs[1].range.low, c->runs[1].range.high);
     CHECK(c->runs[1].same_task && c->runs[1].loss_difference == 0 && c->runs[1].gradient_difference == 0);
-    CHECK(c->warnings.n && strstr(c->warnings.s, "with the same work, and took 0.50 times"), "%s", c->warnings.s);
+    CHECK(c->warnings.n && strstr(c->warnings.s, "do the same work as those of slow, and took 0.50 times"), "%s",
+          c->warnings.s);
     CHECK(c->group_count == 5 && fabs(c->groups[2].seconds[0] - 3e-3) < 1e-12 &&
           fabs(c->groups[2].seconds[1] - 1.5e-3) < 1e-12);
     CHECK(strncmp(c->operators[0].name, "softmax", 7) == 0, "%s changed most", c->operators[0].name);
     tt_compare_text(c, &text);
-    CHECK(strstr(text.s, "interval of the steps of these runs, no narrower than runs of one program differ"),
+    CHECK(strstr(text.s, "interval: 95 % or as noted, from the steps of these runs, no narrower than the difference"),
           "what the interval covers: %s", text.s);
     CHECK(strstr(text.s, "2.00x") && strstr(text.s, "version baseline -> fused") &&
               strstr(text.s, "3 of 3 tensors have a gradient"),
@@ -66,7 +67,8 @@ static void compares_profiles(void)
     save(&lower, "lower");
     save(&higher, "higher");
     CHECK_OK(compare("lower", "higher", c));
-    CHECK(c->warnings.n && strstr(c->warnings.s, "higher: its MFU is of a measured 2.5 TFLOP/s, that of lower of 2:"),
+    CHECK(c->warnings.n && strstr(c->warnings.s, "higher: its MFU is relative to a measured 2.5 TFLOP/s, that of lower "
+                                                "to 2:"),
           "%s", c->warnings.s);
     tt_compare_free(c);
     CHECK_OK(compare("lower", "lower", c));
@@ -124,13 +126,13 @@ static void compares_profiles(void)
     CHECK_FAILS(gate(c, "loss:0.5"), "cannot be compared");
     tt_text_free(&text);
     tt_compare_free(c);
-    CHECK_OK(compare("plain", "separate", c)); /* an older profile does not say */
+    CHECK_OK(compare("plain", "separate", c)); /* an older profile does not record it */
     CHECK(c->runs[1].same_task, "%s", c->warnings.s);
     tt_compare_free(c);
     free(c);
 }
 
-/* Steps of one number have another learning rate where there are more of them: their losses are no regression. */
+/* With another number of steps in total, the same step has another learning rate: a different loss is no regression. */
 static void other_numbers_of_steps_have_other_losses(void)
 {
     static const struct {
@@ -155,17 +157,17 @@ static void other_numbers_of_steps_have_other_losses(void)
               c->warnings.s);
         undecided(c, "loss:0.01");
         undecided(c, "loss:1");
-        CHECK_FAILS(gate(c, "loss:0.01"), "another number of steps");
+        CHECK_FAILS(gate(c, "loss:0.01"), "different numbers of steps");
         CHECK_OK(gate(c, "gradients"));
         tt_compare_text(c, &text);
-        CHECK(strstr(text.s, "losses are not compared, since they are of another number of steps, norms of "
+        CHECK(strstr(text.s, "losses are not compared, since the runs measured different numbers of steps, norms of "
                              "gradients in the first step differ by at most 0 %"), "%s", text.s);
         tt_text_free(&text);
         tt_compare_free(c);
     }
     struct tt_profile few = by_hand(1), unknown = by_hand(1);
     few.run.steps = 3;
-    unknown.run.steps = 0; /* an import cannot tell */
+    unknown.run.steps = 0; /* an import does not know */
     save(&few, "few");
     save(&unknown, "unknown");
     CHECK_OK(compare("few", "unknown", c));
@@ -174,7 +176,8 @@ static void other_numbers_of_steps_have_other_losses(void)
     free(c);
 }
 
-/* After many steps on random tokens two runs differ; what counts is the step that both took from the same weights. */
+/* After many steps on random tokens two runs differ. What counts is the first step, which both took from the same
+ * weights. */
 static void only_first_gradients_compare(void)
 {
     struct tt_profile a = by_hand(1), drifted = by_hand(1), wrong = by_hand(1), large = by_hand(1), none = by_hand(1);
@@ -230,7 +233,7 @@ static void compares_benchmarks_and_training_runs(void)
     CHECK_FAILS(gate(c, "gradients"), "cannot judge");
     tt_compare_free(c);
 
-    /* Other sizes do not compare; without single steps there is no telling a slowdown from noise. */
+    /* Other sizes are not compared. Without times of single steps, a slowdown cannot be told from noise. */
     write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
                              "{\"size\": \"large\", \"tokens_per_second\": 500}]}");
     CHECK_OK(tt_compare(paths, 1, c));
@@ -269,14 +272,14 @@ static void compares_benchmarks_and_training_runs(void)
           !strstr(c->warnings.s, "run2: when"), "%s", c->warnings.s);
     tt_compare_free(c);
 
-    /* a fast moment counts for no more time than it was: 20 steps at 100 and 10000 are 20 / (10/100 + 10/10000) */
+    /* a fast moment counts only with its own time: 20 steps at 100 and 10000 are 20 / (10/100 + 10/10000) */
     write_text("run2/metrics.jsonl", "{\"step\":10,\"loss\":4.0,\"tokens_per_second\":100}\n"
                                      "{\"step\":20,\"loss\":3.25,\"tokens_per_second\":10000}\n");
     CHECK_OK(compare("run1", "run2", c));
     CHECK(fabs(c->runs[1].tokens_per_second - 20 / 0.101) < 1e-9, "%g tokens/s", c->runs[1].tokens_per_second);
     tt_compare_free(c);
 
-    /* a resumed run begins at step 101: its first line is of one step, not of 101 */
+    /* a resumed run begins at step 101: its first line is about one step, not 101 */
     write_text("run2/metrics.jsonl", "{\"step\":101,\"loss\":4.0,\"tokens_per_second\":100}\n"
                                      "{\"step\":102,\"loss\":3.25,\"tokens_per_second\":300}\n"
                                      "{\"step\":103,\"loss\":3.25,\"tokens_per_second\":300}\n");
@@ -288,7 +291,7 @@ static void compares_benchmarks_and_training_runs(void)
     CHECK_FAILS(compare("run1", "run2", c), "line 2 of metrics.jsonl");
     tt_compare_free(c);
     write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"lo");
-    CHECK_OK(compare("run1", "run2", c)); /* a run that goes on */
+    CHECK_OK(compare("run1", "run2", c)); /* a run that is still going */
     CHECK(c->runs[1].profile.samples_count == 1);
     tt_compare_free(c);
     CHECK_FAILS(compare("run1", "nowhere", c), "nowhere");
@@ -302,7 +305,7 @@ static void compares_benchmarks_and_training_runs(void)
     free(c);
 }
 
-/* A line has as many points as can be seen, however long the run. */
+/* A line has only as many points as can be seen, however long the run was. */
 static void long_runs_make_small_pages(void)
 {
     struct tt_comparison *c = calloc(1, sizeof *c);
@@ -337,7 +340,8 @@ static void reads_conditions(void)
     CHECK_FAILS(tt_compare_gate_check("slower:5"), "write slower:5%");
 }
 
-/* Two benchmarks of two rows: the gate holds each against the one of its name, not against the very first. */
+/* Two benchmarks of two rows each: the gate compares each row with the one of the same name, not with the first of
+ * all. */
 static void holds_rows_against_their_like(void)
 {
     struct tt_comparison *c = calloc(1, sizeof *c);
@@ -364,7 +368,8 @@ static void holds_rows_against_their_like(void)
     free(c);
 }
 
-/* Two files of tt bench --against: each ran its own pair in turns, but not one beside the other. */
+/* Two files of tt bench --against: each ran its own pair alternately, but the two files did not alternate with each
+ * other. */
 static void turns_of_another_file_are_none(void)
 {
     struct tt_comparison *c = calloc(1, sizeof *c);

@@ -1,5 +1,5 @@
-/* What of the communication of a step is exposed: of operations whose times are known, and in profiles over links whose
- * speed is known, of one rank that pretends to be one of two. */
+/* How much of a step's communication is exposed: for operations with known times, and in profiles over links of known
+ * speed, with one rank that simulates one of two. */
 #include "backend/link.h"
 #include "profiling/measure/overlap.h"
 #include "tests/profiling/profile_fixture.h"
@@ -13,7 +13,7 @@ static struct tt_op op_on(enum tt_plan_stream stream, int wait)
 
 static void known_times(void)
 {
-    /* computes; sent while the next computes; which leaves a moment before it; waits for it; sent when all is done */
+    /* computes; sent beside the next one; which ends before the sending; waits for it; sent when all is done */
     struct tt_op ops[] = {op_on(TT_STREAM_MAIN, -1), op_on(TT_STREAM_COMM, -1), op_on(TT_STREAM_MAIN, -1),
                           op_on(TT_STREAM_MAIN, 0), op_on(TT_STREAM_COMM, -1)};
     struct tt_op_time spans[] = {{0, 1}, {1, 3}, {1.5, 2}, {3.25, 4}, {4, 4.5}};
@@ -27,7 +27,7 @@ static void known_times(void)
 
 static void begins_and_ends(void)
 {
-    /* sent before anything computes, which waits for it; and one that ends within the first */
+    /* sent before anything computes; waits for that; and one that is sent within the first */
     struct tt_op ops[] = {op_on(TT_STREAM_COMM, -1), op_on(TT_STREAM_MAIN, 0), op_on(TT_STREAM_COMM, -1),
                           op_on(TT_STREAM_SIDE, 1)};
     struct tt_op_time spans[] = {{0, 2}, {2, 5}, {2, 4}, {5, 6}};
@@ -38,7 +38,7 @@ static void begins_and_ends(void)
     CHECK(exposed[2] == 0, "%g", exposed[2]);
 }
 
-/* A sum on the stream of the kernels hides behind none, neither the one before nor the one after it. */
+/* A sum on the kernels' stream is not hidden, neither by the kernel before nor by the one after it. */
 static void on_the_stream_of_kernels(void)
 {
     struct tt_op ops[] = {op_on(TT_STREAM_MAIN, -1), op_on(TT_STREAM_MAIN, -1), op_on(TT_STREAM_MAIN, -1)};
@@ -94,7 +94,7 @@ static void check_sums(const struct tt_profile *p)
     CHECK(near(groups, p->step.kernel_seconds));
 }
 
-/* A tenth of a second and more for every step: the kernels of this model cannot hide that. */
+/* A tenth of a second or more per step: the kernels of this model cannot hide that. */
 static void slow_links_are_exposed(void)
 {
     for (int shard = TT_SHARD_NONE; shard <= TT_SHARD_WEIGHTS; shard += TT_SHARD_WEIGHTS) {
@@ -105,7 +105,7 @@ static void slow_links_are_exposed(void)
         CHECK(least > 0.05 && p.job.communication > 0.99 * least, "%g s for %g", p.job.communication, least);
         CHECK(p.job.exposed > 0.5 * least, "%g of %g s", p.job.exposed, least);
         CHECK(p.step.seconds > p.job.exposed * 0.9, "a step of %g s", p.step.seconds);
-        CHECK((p.gradients_count > 0) == (shard == TT_SHARD_NONE)); /* of divided ones a rank has parts only */
+        CHECK((p.gradients_count > 0) == (shard == TT_SHARD_NONE)); /* with sharded gradients a rank has parts only */
         tt_profile_free(&p);
     }
 }

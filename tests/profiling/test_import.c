@@ -1,4 +1,5 @@
-/* Reading what other profilers export: each kind of file whole, its numbers by hand, and damaged in every way. */
+/* Reads the exports of other profilers: each kind of file complete, with numbers computed by hand, and damaged in every
+ * way. */
 #include "profiling/import/import.h"
 
 #include <unistd.h>
@@ -64,7 +65,7 @@ static void reads_nsys_kernel_sums(void)
     CHECK(strstr(log, "nsys kernel summary, 4 kernels"), "%s", log);
     CHECK(p.operators_count == 4);
     CHECK(strcmp(p.run.source, "nsys") == 0);
-    NEAR(p.operators[0].seconds, 2.5e-3); /* of one of two steps */
+    NEAR(p.operators[0].seconds, 2.5e-3); /* one of two steps */
     NEAR(p.operators[0].median, 499e-6);
     NEAR(p.operators[0].share, 0.5);
     CHECK(p.operators[0].count == 5);
@@ -146,7 +147,7 @@ static void reads_rocprofv3(void)
     CHECK(strstr(log, "4 dispatches") && strstr(log, "2 copies") && strstr(log, "0 calls and 2 ranges"), "%s", log);
     NEAR(group(&p, "gemm")->seconds, 500e-6);
     NEAR(group(&p, "attention_softmax")->seconds, 100e-6);
-    NEAR(group(&p, "copies")->seconds, 40e-6); /* a fill, to the device, to the host */
+    NEAR(group(&p, "copies")->seconds, 40e-6); /* a fill, a copy to the device, one to the host */
     NEAR(p.step.seconds, 730e-6);
     NEAR(p.launch.launch_seconds, 5e-6);
     NEAR(p.launch.waits, 1);
@@ -179,7 +180,7 @@ static void reads_pytorch_traces(void)
 
     p = import_one("pytorch_cpu_trace.json", 0, log, sizeof log);
     CHECK(strstr(log, "own time"), "%s", log);
-    NEAR(row(&p, "aten::linear")->seconds, 20e-6); /* 100 less the 80 of addmm */
+    NEAR(row(&p, "aten::linear")->seconds, 20e-6); /* 100 minus the 80 of addmm */
     NEAR(row(&p, "aten::addmm")->seconds, 75e-6);
     NEAR(row(&p, "aten::mul")->seconds, 40e-6);
     tt_profile_free(&p);
@@ -205,7 +206,7 @@ static void joins_ncu_with_nsys(void)
         struct tt_profile p = import_all(2, i ? turned : both, 0, log, sizeof log);
         CHECK(strcmp(p.run.source, "nsys") == 0);
         NEAR(row(&p, "rmsnorm")->seconds, 2e-3);   /* nsys's eight calls */
-        NEAR(row(&p, "rmsnorm")->bytes, 8 * 10e6); /* at what ncu counted of one */
+        NEAR(row(&p, "rmsnorm")->bytes, 8 * 10e6); /* with ncu's count for one */
         NEAR(row(&p, "rmsnorm")->flops, 8 * 5e6);
         tt_profile_free(&p);
     }
@@ -221,7 +222,7 @@ static void keeps_different_tools_apart(void)
     tt_text_free(&log);
 }
 
-/* ---- what is damaged, odd or hostile ---- */
+/* ---- damaged, odd or hostile files ---- */
 
 static tt_status import_bytes(const char *bytes, size_t n, struct tt_profile *p)
 {
@@ -284,7 +285,7 @@ static void says_what_is_wrong_and_where(void)
     CHECK_FAILS(tt_import_file("tests/profiles/none.csv", NULL, NULL), "none.csv");
 }
 
-/* Cut anywhere, or with any byte changed: an answer or an error, and nothing read beyond the end. */
+/* Cut anywhere, or with any byte changed: a result or an error, and no read beyond the end. */
 static void survives_damage(void)
 {
     static const char *const files[] = {"nsys_stats.csv",    "nsys_gpu_trace.csv",         "ncu_raw.csv",

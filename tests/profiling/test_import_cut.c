@@ -1,5 +1,5 @@
-/* What a tool recorded of a whole run, cut to the measured steps by the ranges that the program marked; and what is
- * said where there are none. */
+/* A tool's recording of a whole run, cut to the measured steps by the ranges that the program marked, and what is
+ * reported if there are none. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -8,7 +8,7 @@
 
 enum { FILES = 4 };
 
-/* Imports texts as files of one run. */
+/* Imports texts as the files of one run. */
 static tt_status import(int n, const char *const *texts, double steps, struct tt_profile *p)
 {
     char paths[FILES][40];
@@ -38,8 +38,8 @@ static const struct tt_profile_row *row(const struct tt_profile *p, const char *
 #define NEAR(a, b) CHECK(fabs((a) - (b)) <= 1e-9 * fabs((double)(b)) + 1e-15, "%g, not %g", (double)(a), (double)(b))
 #define SAYS(p, words) CHECK(strstr((p).run.scope, words), "\"%s\" is not in: %s", words, (p).run.scope)
 
-/* Three steps to warm up, which take 5, 4 and 2 ms, and one measured of 1 ms: a kernel of 0.8 ms, one of 0.1 and a copy
- * beside them. What sets the libraries up runs only before. */
+/* Three warm-up steps of 5, 4 and 2 ms, and a measured one of 1 ms: a kernel of 0.8 ms, one of 0.1 and a copy beside
+ * them. The kernel that sets up the libraries runs only before. */
 static const char kernels[] = "\"Kind\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n"
                               "\"KERNEL_DISPATCH\",\"setup\",900000000000000,900000000500000\n"
                               "\"KERNEL_DISPATCH\",\"swiglu\",900000001000000,900000006000000\n"
@@ -62,7 +62,7 @@ static const char marks[] = "\"Domain\",\"Function\",\"Start_Timestamp\",\"End_T
 static void cuts_to_the_measured_steps(void)
 {
     const char *files[] = {kernels, copies, calls, marks};
-    for (int last = 0; last < FILES; last++) { /* wherever the markers are among the files */
+    for (int last = 0; last < FILES; last++) { /* whatever the position of the markers among the files */
         struct tt_profile p;
         const char *order[FILES];
         for (int i = 0; i < FILES; i++) order[i] = files[(i + last) % FILES];
@@ -91,11 +91,11 @@ static void says_when_steps_do_not_agree(void)
     struct tt_profile p;
     CHECK_OK(import(2, files, 2, &p));
     NEAR(p.step.kernel_seconds, 0.45e-3);
-    SAYS(p, "Divided by the 2 steps of --num-steps, though the ranges tell of 1.");
+    SAYS(p, "Divided by the 2 steps of --num-steps, though the ranges mark 1.");
     tt_profile_free(&p);
 }
 
-/* A program may mark the steps as a whole and not one by one. */
+/* A program may mark all steps together instead of each one. */
 static void takes_the_number_of_steps_from_the_user(void)
 {
     const char *files[] = {kernels, "\"Domain\",\"Function\",\"Start_Timestamp\",\"End_Timestamp\"\n"
@@ -119,7 +119,7 @@ static void says_when_there_are_no_markers(void)
     CHECK_OK(import(1, files, 4, &p));
     NEAR(p.step.kernel_seconds, 12.4e-3 / 4);
     SAYS(p, "There is no range measured_steps in these files: ");
-    SAYS(p, "figures are of all that was recorded, also of a warm-up.");
+    SAYS(p, "the figures cover all that was recorded, also a warm-up.");
     SAYS(p, "Divided by 4 steps.");
     tt_profile_free(&p);
     CHECK_OK(import(1, files, 0, &p));
@@ -133,7 +133,7 @@ static void says_what_cannot_be_cut(void)
     struct tt_profile p;
     CHECK_OK(import(3, files, 0, &p));
     NEAR(p.step.kernel_seconds, 0.9e-3);
-    SAYS(p, "The calls are a summary, which cannot be cut: they are of the whole recording.");
+    SAYS(p, "The calls are a summary, which cannot be cut: they cover the whole recording.");
     tt_profile_free(&p);
 }
 
@@ -146,7 +146,7 @@ static void refuses_markers_of_another_run(void)
     tt_profile_free(&p);
 }
 
-/* Two processes in one recording: each marks its own steps, one after the other or at once. */
+/* Two processes in one recording: each marks its own steps, one after the other or at the same time. */
 static void cuts_to_several_ranges(void)
 {
     const char *files[] = {kernels, "\"Domain\",\"Function\",\"Start_Timestamp\",\"End_Timestamp\"\n"
@@ -243,7 +243,7 @@ static void cuts_pytorch_traces(void)
     tt_profile_free(&p);
 }
 
-/* What ncu counted of a call stays with those calls that are left. */
+/* ncu's counts for a call are kept for the calls that remain. */
 static void keeps_what_ncu_counted_of_a_call(void)
 {
     const char *files[] = {

@@ -8,7 +8,7 @@ cd "$dir" || exit 1
 python3 "$make" . || die "the databases were not made"
 "$TT" report --import rocpd.db --out first >out 2>err
 [ $? -eq 4 ] && grep -q "libsqlite3.so.0) is not installed" err && skip "libsqlite3.so.0 is not installed"
-figures() { # figures FOLDER WHAT...: what Python says is true of its profile p and its operators
+figures() { # figures FOLDER CONDITION...: checks Python conditions on its profile p and operators
     local folder=$1
     shift
     checks=$((checks + $#))
@@ -24,7 +24,7 @@ sys.exit(len(wrong) > 0)
 PYTHON
 }
 
-# as they are written, in each version of the tables, with tables of no suffix, and by rocprof-sys
+# as they are written, in each version of the tables, with tables without a suffix, and by rocprof-sys
 for file in rocpd.db rocpd4.db rocpd_plain.db rocpd_sys.db rocpd_quote.db nsys.sqlite; do
     run 0 report --import $file --out "of-$file"
     says out "Cut to the range measured_steps, which holds 4 of 5 kernels. Divided by 2 steps."
@@ -39,7 +39,7 @@ says out "rocpd database, 5 kernels, 3 copies, 4 calls, 3 ranges"
 run 0 report --import nsys.sqlite --out again
 says out "nsys database, 5 kernels, 4 copies, 3 calls, 3 ranges"
 
-# without markers, or with what they say lost: said, not guessed
+# without markers, or with unreadable ones: reported, not guessed
 for file in rocpd_unmarked.db rocpd_extra.db rocpd_blob.db nsys_few.sqlite; do
     run 0 report --import $file --out "of-$file"
     says out "There is no range measured_steps in these files"
@@ -49,7 +49,7 @@ run 0 report --import nsys_short.sqlite --out short
 run 0 report --import rocpd_hostile.db --out hostile
 says hostile/profile.json 'a,b|c'
 
-# forged: one line that says where, nothing written
+# forged: one line says where, and nothing is written
 for case in "bad_column.db|rocpd_kernel_dispatch_0198c7d2_4b1e_7a33_9f00_5b6c7d8e9f01: the database cannot be read: no such column: K.start" \
     "bad_null.db|row 1: start and end must be whole numbers" "bad_text.db|row 1: start and end must be" \
     "bad_real.db|row 1: start and end must be" "bad_order.db|the end not before the start" "bad_huge.db|row 1: start and end must be" \
@@ -64,7 +64,7 @@ run 2 report --import other.db --out never
 says err "neither rocpd's (rocprofv3, rocprof-sys) nor nsys's"
 [ -e never ] && fail "a failed import left a folder"
 
-# damaged: cut anywhere, or with bytes changed, an answer or an error, never a crash
+# damaged: cut anywhere or with bytes changed, a result or an error, never a crash
 size=$(wc -c <rocpd.db)
 for ((at = 0; at < size; at += size / 5)); do
     head -c "$at" rocpd.db >damaged.db
@@ -84,9 +84,9 @@ run 1 report --import cut.db --out never
 says err "the database is damaged"
 cp rocpd.db open.db && echo journal >open.db-wal
 run 1 report --import open.db --out never
-says err "was not closed by who wrote it"
+says err "the program that wrote this database has not closed it"
 
-# nothing is written to a database or beside it, and its folder may be read-only; names that mean something in a URI
+# nothing is written to a database or beside it, and its folder may be read-only; names with characters special in a URI
 mkdir -p "odd #1?x=%41"
 cp rocpd.db "odd #1?x=%41/a b.db"
 before=$(cksum <rocpd.db)
@@ -96,7 +96,7 @@ run 0 report --import "odd #1?x=%41/a b.db" --out odd
 [ "$(cksum <"odd #1?x=%41/a b.db")" = "$before" ] || fail "a database was changed"
 chmod 700 "odd #1?x=%41"
 
-# where SQLite is not installed: what to do instead, and an exit code of its own
+# without SQLite: what to do instead, and a separate exit code
 mkdir lib && : >lib/libsqlite3.so.0
 LD_LIBRARY_PATH=$PWD/lib "$TT" report --import rocpd.db --out never >out 2>err
 got=$?

@@ -1,4 +1,4 @@
-/* How fast ranks pass bytes on: the formulas, who meets whom, and what a step makes of a table. */
+/* The speed of links between ranks: the formulas, the pairing, and the traffic of a step. */
 #include "profiling/measure/links.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
 
-/* As doc/PERFORMANCE.md of nccl-tests has them. */
+/* As doc/PERFORMANCE.md of nccl-tests defines them. */
 static void bus_factors(void)
 {
     for (int n = 2; n <= 9; n++) {

@@ -1,4 +1,4 @@
-/* A step on paper: against sums by hand, and against the order that the chips' rates demand. */
+/* A predicted step: against sums by hand, and against the order that the chips' rates imply. */
 #include "model/model.h"
 #include "core/base/fp8.h"
 #include "profiling/measure/ceiling.h"
@@ -59,11 +59,11 @@ static void devices_are_recognised(void)
     CHECK(!tt_chip_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 0) && !tt_chip_of("NVIDIA RTX 4090 Laptop GPU", 0));
     CHECK(!tt_chip_of("NVIDIA GeForce RTX 4090 D", 0) && !tt_chip_of("abacus", 0) && !tt_chip_of("", 0));
     CHECK(tt_chip_of("AMD Instinct MI300X VF", 304) == tt_chip_find("mi300x"));
-    CHECK(!tt_chip_of("AMD Instinct MI300X", 38)); /* a part of it */
+    CHECK(!tt_chip_of("AMD Instinct MI300X", 38)); /* a part of the chip */
     CHECK(is("NVIDIA GeForce RTX 4080 SUPER", "4080s") && is("NVIDIA GeForce RTX 4070 Ti SUPER", "4070tis"));
     CHECK(is("NVIDIA GeForce RTX 4070", "4070") && is("Tesla T4", "t4") && is("NVIDIA RTX A5000", "a5000"));
     CHECK(tt_chip_of("NVIDIA GeForce RTX 3080", 68) == tt_chip_find("3080"));
-    CHECK(!tt_chip_of("NVIDIA GeForce RTX 3080", 70)); /* that of 12 GB */
+    CHECK(!tt_chip_of("NVIDIA GeForce RTX 3080", 70)); /* the 12 GB model */
 }
 
 static void rates_make_sense(void)
@@ -86,7 +86,7 @@ static void rates_make_sense(void)
     }
 }
 
-/* A driver's own figures, in MiB; of the H200, what our recorded profiles say. */
+/* Drivers' own figures in MiB; for the H200, those of our recorded profiles. */
 static void memory_is_what_programs_see(void)
 {
     const struct { const char *name; double mib; } seen[] = {
@@ -113,7 +113,7 @@ static void links_are_those_published(void)
     }
 }
 
-/* Every kernel once more, by its own numbers. */
+/* Adds up every kernel again from its own numbers. */
 static void sums_by_hand(void)
 {
     for (int precision = TT_FP32; precision <= TT_PREC_FP16; precision++) {
@@ -137,7 +137,7 @@ static void sums_by_hand(void)
     }
 }
 
-/* One product whose time is known: 2·m·n·k FLOPs, (mk + kn + mn)·4 bytes. */
+/* One product with a known time: 2·m·n·k FLOPs, (mk + kn + mn)·4 bytes. */
 static void one_product(void)
 {
     bool by_memory;
@@ -165,7 +165,7 @@ static struct tt_plan *plan_in_fp8(void)
     return p;
 }
 
-/* They have the roof of fp8, the rest that of bf16; a plan is as fast as all of them one after the other. */
+/* 8-bit products have the roof of fp8, the rest that of bf16. A plan's rate is that of all of them in sequence. */
 static void eight_bits_have_a_roof_of_their_own(void)
 {
     struct tt_plan *p = plan_in_fp8();
@@ -181,7 +181,7 @@ static void eight_bits_have_a_roof_of_their_own(void)
     tt_plan_free(p);
 }
 
-/* A CPU multiplies widened factors, so its roof is that of the rest. */
+/* A CPU multiplies widened factors, so its roof is that of the other products. */
 static void the_roof_is_of_the_precision(void)
 {
     struct tt_device_info gpu = {.has = {[TT_FP32] = true, [TT_PREC_BF16] = true, [TT_PREC_FP8] = true},
@@ -193,7 +193,7 @@ static void the_roof_is_of_the_precision(void)
     CHECK(tt_roof_precision(TT_PREC_FP8, &cpu) == TT_FP32 && tt_roof_datasheet(TT_PREC_FP8, &cpu) == 2);
 }
 
-/* As their vendors print them, dense: TFLOP/s in fp8. */
+/* As published by the vendors, dense, in TFLOP/s. */
 static void fp8_rates_are_those_published(void)
 {
     const struct { const char *name; double tera; } known[] = {
@@ -221,7 +221,7 @@ static void faster_chips_are_faster(void)
 
 /* ---- several ranks ---- */
 
-/* 2·1000·1000·k FLOPs at 1e12 a second: 2 µs for each of k. */
+/* 2·1000·1000·k FLOPs at 1e12 per second: 2 µs for each k. */
 static struct tt_op compute(double milliseconds, int wait, int signal)
 {
     int64_t k = (int64_t)(milliseconds * 500 + 0.5);
@@ -229,7 +229,7 @@ static struct tt_op compute(double milliseconds, int wait, int signal)
                           .args.gemm = {.m = 1000, .n = 1000, .k = k, .batch = 1}};
 }
 
-/* Of 2 ranks, so that 4 bytes are sent for each element; at 1e9 a second 4 ns. */
+/* For 2 ranks, so 4 bytes are sent per element: 4 ns at 1e9 bytes per second. */
 static struct tt_op sum_up(double milliseconds, int wait, int signal)
 {
     int64_t count = (int64_t)(milliseconds * 250e3 + 0.5);
@@ -251,21 +251,21 @@ static void check_walk(struct tt_op *ops, int count, double total, double commun
     CHECK(fabs(1e3 * p.group[TT_G_COMMUNICATION] - communication) < 1e-9);
 }
 
-/* Plans of which one sees how long they take: what waits for what is in the numbers of the signals. */
+/* Plans whose times are easy to see; the signals say which operation waits for which. */
 static void clocks_wait_for_each_other(void)
 {
     struct tt_op hidden[] = {compute(10, -1, 0), sum_up(20, 0, 1), compute(30, -1, -1), compute(5, 1, -1)};
     check_walk(hidden, 4, 45, 20, 0); /* 10-30 beside 10-40 */
     struct tt_op partly[] = {compute(10, -1, 0), sum_up(20, 0, 1), compute(15, -1, -1), compute(5, 1, -1)};
-    check_walk(partly, 4, 35, 20, 5); /* until 30, and from 25 on nothing is computed */
+    check_walk(partly, 4, 35, 20, 5); /* until 30; from 25 on nothing computes */
     struct tt_op last[] = {compute(10, -1, -1), compute(10, -1, 0), sum_up(4, 0, 1)};
-    check_walk(last, 3, 24, 4, 4); /* nobody waits but the end of the step */
+    check_walk(last, 3, 24, 4, 4); /* only the end of the step waits for it */
     struct tt_op queue[] = {compute(10, -1, 0), sum_up(20, 0, -1), compute(10, -1, 1), sum_up(5, 1, 2),
                             compute(10, 2, -1)};
-    check_walk(queue, 5, 45, 25, 15); /* the second sum waits for the first, till 35 */
+    check_walk(queue, 5, 45, 25, 15); /* the second sum waits for the first, until 35 */
     struct tt_op behind[] = {compute(10, -1, -1), sum_up(20, -1, -1), compute(5, -1, -1)};
     behind[1].stream = TT_STREAM_MAIN;
-    check_walk(behind, 3, 35, 20, 20); /* a sum on the stream of the kernels hides behind none */
+    check_walk(behind, 3, 35, 20, 20); /* a sum on the kernels' stream is not hidden */
     struct tt_op alone[] = {compute(10, -1, -1), compute(10, -1, -1)};
     alone[1].stream = TT_STREAM_SIDE;
     check_walk(alone, 2, 20, 0, 0); /* two streams that compute share one chip */

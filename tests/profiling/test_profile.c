@@ -1,5 +1,5 @@
-/* A profile of a tiny model: every figure that can be known beforehand is compared with what is known, and every table
- * with the others. test_profile_folder.c has its files. */
+/* A profile of a tiny model: every figure that can be known beforehand is checked, and the tables are compared with
+ * each other. test_profile_folder.c tests the files. */
 #include "profiling/disturbed.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/cost.h"
@@ -69,7 +69,7 @@ static void check_rows(const struct tt_profile *p)
         CHECK(near(r->intensity, r->flops / r->bytes));
         bool far = r->roof_percent < 20 * alone;
         bool farther = r->roof_percent < 20 * fmin(alone, 1 / tt_recorded_slowed(p));
-        const char *too_little = farther ? "latency" : "uncertain"; /* other programs may be why */
+        const char *too_little = farther ? "latency" : "uncertain"; /* because of other programs */
         CHECK(!strcmp(r->bound, "launch") || !strcmp(r->bound, "uncertain") || far == !strcmp(r->bound, too_little),
               "%s is %s at %g %%", r->name, r->bound, r->roof_percent);
         CHECK(strcmp(r->bound, "uncertain") || tt_recorded_slowed(p) > 1, "%s in a quiet run", r->name);
@@ -77,7 +77,7 @@ static void check_rows(const struct tt_profile *p)
     }
 }
 
-/* By hand: 2 FLOPs per weight of each matrix and token, two products of S x S for each head. */
+/* By hand: 2 FLOPs per weight of each matrix and token, and two products of S x S per head. */
 static void check_efficiency(const struct tt_profile *p, const struct tt_config *c)
 {
     double C = 48, D = 8, H = 6, KV = 2, F = 76, V = 61, L = (double)c->num_layers, S = 19, B = 3;
@@ -173,7 +173,7 @@ static void check_training(const struct tt_profile *p, const struct tt_config *c
 
 static double end_of(const struct tt_profile_event *e) { return e->start + e->seconds; }
 
-/* Sorted as they are, an event either lies in the last one that is still open or begins after it. */
+/* In the given order, an event is either inside the last one that is still open, or begins after it. */
 static void check_nesting(const struct tt_profile *p)
 {
     const struct tt_profile_event *open[32];
@@ -193,7 +193,7 @@ static void check_nesting(const struct tt_profile *p)
     }
 }
 
-/* A product of the trace is named as a row of the operators is: with its shape and its phase. */
+/* A kernel in the trace has the name of its operator row; a product's includes shape and phase. */
 static bool is_row(const struct tt_profile *p, const struct tt_profile_event *e)
 {
     char name[200];
@@ -294,7 +294,7 @@ static void classes(void)
         CHECK(!strncmp(tt_mfu_class(cases[i].percent), cases[i].words, strlen(cases[i].words)), "%g", cases[i].percent);
 }
 
-/* The workshop's own sizes, counted once more by hand from its shapes. */
+/* The workshop's own sizes, counted again by hand from its shapes. */
 static void known_flops(void)
 {
     struct tt_config c = tiny_config();
@@ -306,16 +306,16 @@ static void known_flops(void)
     tt_model_free(m);
 }
 
-/* ---- a device beside the host: memory of its own, and graphs that are recorded and replayed ---- */
+/* ---- a device apart from the host: with its own memory, and with graphs that are captured and replayed ---- */
 
 struct beside {
-    struct tt_relay relay; /* first: the backend's self */
+    struct tt_relay relay; /* first member: the backend's self points to it */
     struct {
         bool is_gemm;
         enum tt_kernel kernel;
         union tt_args args;
     } recorded[4096];
-    int count, begun; /* operations; where the newest graph begins */
+    int count, begun; /* operations so far; where the newest graph begins */
     bool capturing;
 };
 
@@ -357,7 +357,7 @@ static tt_status beside_begin(void *self, tt_stream s)
     return TT_OK;
 }
 
-/* A graph is where its operations begin and how many they are. */
+/* A graph: its first operation and their number. */
 struct stretch {
     int from, count;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt profile and tt info --predict as a user types them, and what they refuse.
+# tt profile and tt info --predict on the command line, and what they refuse.
 set -u
 . tests/lib.sh
 needs_device
@@ -28,8 +28,8 @@ busy=$(awk -v load="$load" -v waited="$waited" 'BEGIN { print ((waited == "null"
 recorded=$(sed -n 's/.*"recorded_waited": \([0-9.e-]*\|null\),/\1/p' first/profile.json)
 [ -n "$recorded" ] || fail "the profile does not say what its recorded steps waited for a processor"
 awk -v waited="$recorded" 'BEGIN { exit waited == "null" || waited <= 0.05 }' && grep -q '"backend": "cpu"' first/profile.json && disturbed=1
-[ -z "${disturbed-}" ] || grep -q "^note    These are of disturbed steps: " out || fail "its recorded steps waited $recorded, and it does not say that shares may be off"
-rate 1e15 # one that nothing beats, and no doubt about it
+[ -z "${disturbed-}" ] || grep -q "^note    These come from disturbed steps: " out || fail "its recorded steps waited $recorded, and it does not say that shares may be off"
+rate 1e15 # a rate that nothing reaches, without any doubt about it
 sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e15/; s/_spread": [^,]*/_spread": 0/; s/"load": [^,]*/"load": 0/; s/"waited": [^,]*/"waited": 0/' cache/tt/ceilings.json
 before=$(cksum <cache/tt/ceilings.json)
 grep -q "replaced" out && fail "a profile in a new folder replaces one"
@@ -40,12 +40,12 @@ grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
 [ "$(grep -c '^step .*(busy machine)$' out)" = "$(grep -c 'the machine was busy: ' first/summary.md)" ] || fail "--quiet says otherwise of the machine than summary.md"
 [ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
 grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/report.html || fail "kept rates are not told in the folder"
-expect 0 "--remeasure" "$TT" profile $tiny $quick --out first # it says that the rates were kept
-rate 1e3 # one that every step beats
+expect 0 "--remeasure" "$TT" profile $tiny $quick --out first # it reports that the rates were kept
+rate 1e3 # a rate that every step exceeds
 expect 0 "by this run" "$TT" profile $tiny $quick --out first
 grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
 rate 1e15
-sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e5/' cache/tt/ceilings.json # one that every copy beats
+sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e5/' cache/tt/ceilings.json # one that every copy exceeds
 expect 0 "by this run" "$TT" profile $tiny $quick --out first
 grep -qF '"bytes_per_second": 100000,' cache/tt/ceilings.json && fail "a rate that a copy beats stays"
 rate 1e3
@@ -93,7 +93,7 @@ expect 2 "NVIDIA T4 has no bf16" "$TT" info --predict t4 --precision bf16
 expect 2 "did you mean" "$TT" info --predict 8xmi300
 expect 0 "hidden %" "$TT" info --preset small --precision bf16 --predict h200,8xh200,4x8xh200 --shard weights
 [ "$(grep -c "NVLink 4\|InfiniBand x 8  *400.0" out)" = 2 ] || fail "the slowest link is not named"
-grep -q "InfiniBand, 400 Gb/s for each GPU, which is assumed" out || fail "what is assumed is not said"
+grep -q "InfiniBand, 400 Gb/s for each GPU (assumed)" out || fail "what is assumed is not said"
 "$TT" info --preset small --precision bf16 --predict h200 --json | grep '"predicted_seconds"' >one || fail "predict"
 "$TT" info --preset small --precision bf16 --predict h200 --shard weights --json | grep '"predicted_seconds"' >same || fail "predict"
 cmp -s one same || fail "one GPU is predicted otherwise when there is nothing to divide"
@@ -111,7 +111,7 @@ expect 2 "nowhere" "$TT" info $tiny --predict h200 --measured nowhere
 mkdir h200 && sed 's/"device": "[^"]*"/"device": "NVIDIA H200"/' first/profile.json >h200/profile.json
 expect 0 "measured on NVIDIA H200" "$TT" info $tiny --predict mi300x,h200 --measured h200
 grep -q "times" out || fail "no comparison of the groups"
-expect 2 "profiles are of one GPU" "$TT" info $tiny --predict 8xh200 --measured h200
+expect 2 "a profile is of a single chip" "$TT" info $tiny --predict 8xh200 --measured h200
 passed "predictions"
 
 finish

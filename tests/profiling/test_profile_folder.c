@@ -1,5 +1,5 @@
-/* The folder of a profile: it reads back as it was measured, is never mixed of two, respects what else lies there, and
- * what is no profile is refused. The ceilings that are kept from run to run are files too. */
+/* The folder of a profile: it reads back as it was measured, never mixes two profiles, and respects other files in it.
+ * What is not a profile is refused. The ceilings kept between runs are also files. */
 #include "core/base/json.h"
 #include "profiling/measure/ceiling.h"
 #include "tests/profiling/profile_fixture.h"
@@ -22,7 +22,7 @@ static struct tt_json *read_json(const char *name)
     return j;
 }
 
-/* Word by word: equal, or both not a number. */
+/* Compares 8 bytes at a time: equal, both NaN, or both zero. */
 static bool same_bytes(const void *x, const void *y, size_t n)
 {
     for (size_t i = 0; i + 8 <= n; i += 8) {
@@ -113,7 +113,7 @@ static void folder_reads_back(void)
     char *summary = read_text("summary.md", &size);
     CHECK(summary && strstr(summary, "## Groups") && strstr(summary, "attention_softmax") && !strstr(summary, "nan"));
     free(summary);
-    CHECK_OK(tt_profile_write(&p, dir)); /* an earlier profile may be replaced */
+    CHECK_OK(tt_profile_write(&p, dir)); /* replaces the earlier profile */
     tt_profile_free(&q);
     tt_profile_free(&p);
 }
@@ -122,7 +122,7 @@ static void folder_reads_back(void)
 
 static void write_as(const char *path, const char *text) { CHECK_OK(tt_file_replace(path, text, strlen(text))); }
 
-/* The last file of a second profile cannot be written: the first stays as it is, whole. */
+/* If the last file of a second profile cannot be written, the first profile stays complete. */
 static void nothing_is_mixed(void)
 {
     struct tt_profile first, read;
@@ -210,7 +210,7 @@ static void ceilings_are_kept(void)
     CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &first));
     CHECK(first.flops > 0 && first.bandwidth > 0 && first.flops != GEMM_RATE);
     CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &second));
-    /* Kept, unless the first was doubtful or a copy contradicted it: then raised, never lowered. */
+    /* Kept, unless the first was doubtful or a copy contradicted it: then it is raised, never lowered. */
     CHECK(second.flops >= first.flops && second.bandwidth >= first.bandwidth, "%g, %g", second.flops, second.bandwidth);
     if (second.kept) CHECK(second.flops == first.flops && second.bandwidth == first.bandwidth, "measured only once");
     CHECK(first.flops_spread >= 0 && first.flops_spread < 1 && first.bandwidth_spread >= 0 &&
@@ -224,7 +224,7 @@ static void ceilings_are_kept(void)
     CHECK(second.flops == c.flops && second.bandwidth == c.bandwidth, "kept");
 }
 
-/* What threads waited while they were measured makes them doubtful as a load does, and they are measured again. */
+/* Rates are doubtful, and measured again, if threads waited during the measurement, just as with a high load. */
 static void ceilings_of_threads_that_waited_are_doubtful(void)
 {
     struct tt_ceilings c = {.load = 0.1, .waited = 0.5, .flops_spread = 0.001, .bandwidth_spread = 0.001};
@@ -245,7 +245,7 @@ static void ceilings_of_threads_that_waited_are_doubtful(void)
     if (!c.kept) CHECK(c.earlier && c.waited != 0.5 && c.flops == GEMM_RATE, "raised, never lowered: %g", c.flops);
 }
 
-static char beside[600]; /* kept by another process while this one measures */
+static char beside[600]; /* written by another process while this one measures */
 
 static tt_status multiply_beside(void *self, const struct tt_gemm *g, tt_stream stream)
 {
@@ -253,7 +253,7 @@ static tt_status multiply_beside(void *self, const struct tt_gemm *g, tt_stream 
     return backend.ops->gemm(self, g, stream);
 }
 
-/* What another process has kept meanwhile stays, unless it is to be forgotten. */
+/* Rates that another process has stored meanwhile are kept, unless they were to be measured again. */
 static void nothing_of_others_is_lost(void)
 {
     struct tt_backend_ops ops = *backend.ops;
@@ -271,7 +271,7 @@ static void nothing_of_others_is_lost(void)
     CHECK(c.flops > 0 && c.flops < GEMM_RATE && !c.earlier, "%g", c.flops);
 }
 
-/* What a busy or slow machine measured does not stay: a copy on trial contradicts it, on a CPU a product too. */
+/* Rates from a busy or slow machine do not stay: a trial copy contradicts them; on a CPU a product does too. */
 static void slow_roofs_are_raised(void)
 {
     struct tt_device_info info;
@@ -291,7 +291,7 @@ static void slow_roofs_are_raised(void)
     CHECK(c.bandwidth == COPY_RATE, "%g: lower than it was", c.bandwidth);
 }
 
-/* On a GPU 8-bit products are faster than those of the rest; a CPU has one roof for both. */
+/* On a GPU 8-bit products are faster than the other ones; a CPU has one roof for both. */
 static void eight_bits_are_measured_too(void)
 {
     struct tt_device_info info;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt profile of several ranks: what they do together, how they differ, and one trace of all of them. On a CPU through MPI;
+# tt profile with several ranks: their collectives, how they differ, and one trace of all of them. On a CPU through MPI;
 # on a GPU all ranks share it.
 . tests/lib.sh
 needs_ranks
@@ -10,11 +10,11 @@ cd "$dir" || exit 1
 
 shape="--hidden-dim 48 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 72 --seq-len 24 --batch-size 2"
 quick="--num-steps 2 --warmup 1"
-profile() { # profile WORDS...
+profile() { # profile ARGUMENTS...
     # shellcheck disable=SC2086 # words
     timeout 600 "$TT" profile $shape $quick "$@" >"$dir/out" 2>"$dir/err"
 }
-info() { # info RANKS SHARD: what is predicted, as JSON
+info() { # info RANKS SHARD: the prediction, as JSON
     # shellcheck disable=SC2086
     "$TT" info $shape --ranks "$1" --shard "$2" --json >"$dir/info"
 }
@@ -58,7 +58,7 @@ for rank in range(ranks):
     first = [e for e in together if e["args"]["step"] == together[0]["args"]["step"]]
     times = [(e["ts"], e["ts"] + e["dur"]) for e in first]
     if rank == 0: of_rank_0 = times
-    # nobody has the sum before all have begun: on one clock the same collective overlaps on all ranks
+    # no rank has the sum before all have begun: on one clock, the same collective overlaps on all ranks
     assert all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(times, of_rank_0)), (times, of_rank_0)
 assert len(steps) == 1, steps
 PYTHON

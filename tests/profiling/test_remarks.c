@@ -1,4 +1,4 @@
-/* What a page says of its figures: what is beyond the kernels, which roofs are doubtful, what was disturbed. */
+/* What a page says about its figures: time outside the kernels, doubtful roofs, disturbed steps. */
 #include "profiling/bound.h"
 #include "profiling/profile_write.h"
 #include "profiling/report/advice.h"
@@ -16,8 +16,8 @@ static void names_what_is_beyond_the_kernels(void)
     p.step.seconds = 6.428e-3, p.step.launched_seconds = 7.940e-3, p.step.kernel_seconds = 8.049e-3;
     p.step.gap_seconds = -1.621e-3, p.step.gap_fraction = -0.252;
     tt_gap_remark(&p, words);
-    CHECK(strstr(words, "runs some of them beside each other") && !strstr(words, "slower"), "%s", words);
-    CHECK(!strstr(tt_gap_words(&p, gaps), "noise") && strstr(gaps, "25.2 % more than the graph"), "%s", gaps);
+    CHECK(strstr(words, "runs some of them at the same time") && !strstr(words, "slower"), "%s", words);
+    CHECK(!strstr(tt_gap_words(&p, gaps), "noise") && strstr(gaps, "25.2 % more time than the graph"), "%s", gaps);
     p.step.seconds = 24.439e-3, p.step.launched_seconds = 22.341e-3, p.step.kernel_seconds = 22.427e-3;
     p.step.gap_seconds = 2.012e-3, p.step.gap_fraction = 0.082;
     tt_gap_remark(&p, words);
@@ -53,16 +53,17 @@ static void says_what_the_figures_hide(void)
     p.step.gap_seconds = -2e-3;
     p.step.gap_fraction = -0.2;
     char gaps[TT_RECORDING_WORDS];
-    CHECK(!strcmp(tt_gap_words(&p, gaps), "none to be seen: recorded, the kernels take 20.0 % more than the step"),
+    CHECK(!strcmp(tt_gap_words(&p, gaps), "none visible: the recorded kernels take 20.0 % more time than the step"),
           "%s", gaps);
     p.step.launched_seconds = 10e-3, p.step.kernels = 100;
     p.launch.event_seconds = 2e-6, p.launch.recorded_overhead = 0.02;
     CHECK(!strcmp(tt_recording_words(&p, gaps), "2.0 % more"), "%s", gaps);
     p.launch.recorded_overhead = -0.228;
-    CHECK(!strcmp(tt_recording_words(&p, gaps), "22.8 % less: in it no kernel waits for its launch"), "%s", gaps);
+    CHECK(!strcmp(tt_recording_words(&p, gaps), "22.8 % less: its kernels do not wait for their launches"), "%s", gaps);
     strcpy(p.run.backend, "cpu");
     tt_gap_remark(&p, words);
-    CHECK(strstr(words, "2.00 ms (20.0 %) more") && strstr(words, "shares are of the recorded sum"), "%s", words);
+    CHECK(strstr(words, "2.00 ms (20.0 %) more") && strstr(words, "shares are relative to the recorded sum"), "%s",
+          words);
     for (int i = 0; i < p.groups_count; i++) p.groups[i].flops_per_second = 1e12;
     p.efficiency.flops_per_second = 1.5e12;
     tt_roof_remark(&p, words);
@@ -84,7 +85,7 @@ static void says_what_the_figures_hide(void)
     CHECK(strstr(words, "by this run. The load"), "nothing was kept: %s", words);
     p.efficiency.roofs_earlier = true;
     tt_roof_remark(&p, words);
-    CHECK(strstr(words, "by this run; a measurement before that gave a higher rate"), "%s", words);
+    CHECK(strstr(words, "by this run; an earlier measurement gave a higher rate"), "%s", words);
     struct tt_profile_row product = p.operators[0];
     strcpy(p.operators[0].name, "gemm");
     p.operators[0].median = 1e-3;
@@ -103,11 +104,11 @@ static void says_what_the_figures_hide(void)
     CHECK(strstr(words, "busy"), "a group beats the roof: %s", words);
     strcpy(p.efficiency.bound, "compute");
     tt_bound_remark(&p, words);
-    CHECK(strstr(words, "under the roof of compute. The class"), "%s", words);
+    CHECK(strstr(words, "under the compute roof. The class"), "%s", words);
     p.efficiency.bound[0] = 0;
     tt_bound_remark(&p, words);
     CHECK(!words[0], "%s", words);
-    p.run.version[0] = 0; /* another program */
+    p.run.version[0] = 0; /* a profile of another program */
     int n = tt_advise(&p, advice);
     for (int i = 0; i < n; i++)
         CHECK(!strstr(advice[i].what, "--version") && !strstr(advice[i].what, "--graph"), "%s", advice[i].what);
@@ -115,7 +116,7 @@ static void says_what_the_figures_hide(void)
     tt_profile_free(&p);
 }
 
-/* Where a loaded machine had shown a memory roof of 8.4 GB/s for 57.8, work at 3.7 % of it was "compute". */
+/* A busy machine once measured a memory roof of 8.4 GB/s instead of 57.8; work at 3.7 % of it was called "compute". */
 static void bounds_are_borne_out(void)
 {
     struct tt_roofs roofs = {.flops = 22e9, .bandwidth = 57.8e9};
@@ -129,7 +130,7 @@ static void bounds_are_borne_out(void)
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "uncertain"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "latency"));
-    roofs.waited = 0.5, roofs.slowed = 4; /* which explain that little is reached, not that much is */
+    roofs.waited = 0.5, roofs.slowed = 4; /* this explains why little is reached, not why much is */
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "compute"), "a third of the time that it had");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 6), "uncertain"), "of the two roofs");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 12), "uncertain"), "a sixth, and others share caches too");
@@ -139,7 +140,7 @@ static void bounds_are_borne_out(void)
     CHECK(!strcmp(tt_bound_by(&roofs, 132e6, 1e4, 0.045), "uncertain"), "6 of 45 ms, which may not have waited");
     CHECK(!strcmp(tt_bound_by(&roofs, 264e6, 1e4, 0.09), "compute"), "12 of 90 ms, of which others had half");
     CHECK(!strcmp(tt_bound_by(&roofs, 22e6, 1e4, 0.02), "uncertain"), "1 of 20 ms, of which 4 may be a turn of others");
-    roofs.waited = 0, roofs.slowed = 1.5; /* slowed by something else */
+    roofs.waited = 0, roofs.slowed = 1.5; /* slowed down by something else */
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 4), "compute"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 8), "latency"));
@@ -150,7 +151,7 @@ static bool doubtful(double load, double waited, double flops_spread, double byt
     return tt_roofs_doubtful(&(struct tt_roofs_measured){load, waited, flops_spread, bytes_spread});
 }
 
-/* A roof of 0.0448 TFLOP/s in place of 0.362, whose samples were alike: all of them waited. */
+/* A roof of 0.0448 TFLOP/s instead of 0.362: its samples agreed, because all of them waited. */
 static void roofs_of_threads_that_waited_are_doubtful(void)
 {
     struct tt_profile p = by_hand(1);
@@ -163,9 +164,9 @@ static void roofs_of_threads_that_waited_are_doubtful(void)
     p.run.load = e->roofs_load = 0.69, e->gemm_spread = 0.0006, e->copy_spread = 0.0001, e->roofs_waited = 0.5;
     strcpy(e->roofs_measured, "2025-01-31T12:00:00Z");
     tt_roof_remark(&p, words);
-    CHECK(tt_profile_roofs_doubtful(&p) && strstr(words, "They may be far too low, however well their samples agree: "
-          "threads waited 50 % of their time for a processor then"), "%s", words);
-    e->roofs_waited = NAN; /* an old profile: what its run waited, if that measured them */
+    CHECK(tt_profile_roofs_doubtful(&p) && strstr(words, "They may be far too low, even if their samples agree: "
+          "threads waited 50 % of their time for a processor during that measurement"), "%s", words);
+    e->roofs_waited = NAN; /* an old profile: the waiting of its own run, if that measured them */
     CHECK(!tt_profile_roofs_doubtful(&p));
     p.run.waited = 0.5;
     CHECK(tt_profile_roofs_doubtful(&p));
@@ -176,7 +177,7 @@ static void roofs_of_threads_that_waited_are_doubtful(void)
     tt_profile_free(&p);
 }
 
-/* Beside every table and chart of groups, operators and components. */
+/* The note stands beside every table and chart of groups, operators and components. */
 static void pages_say_what_is_disturbed(void)
 {
     struct tt_profile p = by_hand(1);
@@ -189,18 +190,19 @@ static void pages_say_what_is_disturbed(void)
         CHECK_OK(tt_file_read(in("disturbed.html"), 1 << 24, &page, &size));
         CHECK_OK(tt_file_read(in("disturbed.md"), 1 << 20, &summary, &size));
         int said = 0;
-        for (const char *at = page; (at = strstr(at, "These are of disturbed steps: ")); at++) said++;
+        for (const char *at = page; (at = strstr(at, "These come from disturbed steps: ")); at++) said++;
         CHECK(said == (disturbed ? 3 : 0), "groups, operators, roofline: %d", said);
-        const char *groups = strstr(summary, "## Groups\n\nThese are of disturbed steps: the recorded steps took 54 %");
+        const char *groups =
+            strstr(summary, "## Groups\n\nThese come from disturbed steps: the recorded steps took 54 %");
         CHECK((groups != NULL) == disturbed, "%s", summary);
-        CHECK((strstr(summary, "and MFU are of other steps") != NULL) == disturbed, "%s", summary);
+        CHECK((strstr(summary, "and MFU come from other steps") != NULL) == disturbed, "%s", summary);
         free(page);
         free(summary);
     }
     tt_profile_free(&p);
 }
 
-/* More than memory allows is first of all a cache. */
+/* More than the memory's rate first of all means a cache. */
 static void caches_are_told_from_low_roofs(void)
 {
     struct tt_profile p = by_hand(1);
@@ -209,7 +211,7 @@ static void caches_are_told_from_low_roofs(void)
     CHECK(!words[0], "%s", words);
     p.groups[1].roof_percent = 103.2, p.groups[1].share = 0.0023;
     tt_roof_remark(&p, words);
-    CHECK(!strcmp(words, "attention_scores, 0.23 % of the step, reaches 103 % of the roof of memory: its bytes came "
+    CHECK(!strcmp(words, "attention_scores, 0.23 % of the step, reaches 103 % of the memory roof: its bytes came "
                          "from a cache."), "%s", words);
     p.groups[1].flops_per_second = 6e12;
     tt_roof_remark(&p, words);
@@ -222,8 +224,8 @@ static void caches_are_told_from_low_roofs(void)
     strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
     p.efficiency.roofs_load = 9, p.efficiency.gemm_spread = 0.1, p.efficiency.copy_spread = 0.75;
     tt_roof_remark(&p, words);
-    CHECK(strstr(words, "75 % (copies) or more. attention_scores, 30 % of the step, reaches 103 % of the roof of "
-                        "memory: its bytes came from a cache, or that roof is too low."), "%s", words);
+    CHECK(strstr(words, "75 % (copies) or more. attention_scores, 30 % of the step, reaches 103 % of the memory "
+                        "roof: its bytes came from a cache, or that roof is too low."), "%s", words);
     strcpy(p.groups[1].bound, "compute");
     tt_roof_remark(&p, words);
     CHECK(!strstr(words, "cache"), "%s", words);
@@ -243,7 +245,7 @@ static void busy_machines_are_told(void)
     p.run.load = 3.2;
     tt_busy_remark(&p, words);
     CHECK(strstr(words, "the machine was busy: a load of 3.2 per processor"), "%s", words);
-    p.run.load = 0.4; /* the load was low, and rose with the run */
+    p.run.load = 0.4; /* the load was low and rose with the run */
     p.run.waited = 0.002;
     tt_busy_remark(&p, words);
     CHECK(!words[0], "%s", words);
@@ -263,14 +265,14 @@ static void busy_machines_are_told(void)
     CHECK(strstr(words, "too low: the load was 9.0 per processor") && strstr(words, "75 % (copies)"), "%s", words);
     strcpy(p.efficiency.bound, "latency");
     tt_bound_remark(&p, words);
-    CHECK(strstr(words, "less than a fifth") && !strstr(words, "under the roof"), "%s", words);
+    CHECK(strstr(words, "less than a fifth") && !strstr(words, "lies under"), "%s", words);
     strcpy(p.efficiency.bound, "uncertain");
     tt_bound_remark(&p, words);
     CHECK(strstr(words, "is uncertain"), "%s", words);
     tt_profile_free(&p);
 }
 
-/* Where the host computes, its time is no overhead; kernels of one pass may take longer than their phase did in
+/* On a device that shares the host, host time is no overhead. Kernels of one pass may take longer than their phase in
  * another. */
 static void phases_of_two_passes(void)
 {
@@ -284,7 +286,7 @@ static void phases_of_two_passes(void)
         double device, waited;
         const char *words;
     } cases[] = {{"cpu", 0.391, 0, "the host runs the kernels: its time is not spent launching them."},
-                 {"cpu", 0.487, 0, "them. Wall and device are of different steps, so the kernels of backward"},
+                 {"cpu", 0.487, 0, "them. Wall and device times come from different steps, so the kernels of backward"},
                  {"cpu", 0.487, 0.5, "on a busy machine, so the kernels"}, {"cuda", 0.487, 0.5, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         strcpy(p.run.backend, cases[i].backend);
@@ -299,7 +301,7 @@ static void phases_of_two_passes(void)
     tt_profile_free(&p);
 }
 
-/* On a busy CPU other programs explain what else would be explained by the step itself. */
+/* On a busy CPU other programs are the explanation, not the step itself. */
 static void busy_machines_explain_themselves(void)
 {
     struct tt_profile p = by_hand(1);
@@ -318,20 +320,20 @@ static void busy_machines_explain_themselves(void)
         *(i ? &more : &few) = tt_advise(&p, advice);
     }
     CHECK(!strstr(quiet, "other programs") && strstr(busy, "latency or overhead does."), "%s", busy);
-    CHECK(strstr(quiet, "says it of each group.") && strstr(busy, "of what is uncertain there"), "%s", busy);
+    CHECK(strstr(quiet, "says that for each group.") && strstr(busy, "group. Where it is uncertain"), "%s", busy);
     strcpy(p.efficiency.bound, "uncertain");
     tt_bound_remark(&p, busy);
     CHECK(strstr(busy, "Which roof the step lies under is uncertain: the roofs may be too low."), "%s", busy);
-    p.efficiency.intensity = 16.6, p.efficiency.ridge = 1.38; /* 12 times decide, whatever the load */
+    p.efficiency.intensity = 16.6, p.efficiency.ridge = 1.38; /* a factor of 12 decides, whatever the load */
     p.efficiency.roofs_load = 9;
     tt_bound_remark(&p, busy);
-    CHECK(strstr(busy, "lies under the roof of compute. It reaches less than a fifth of that, and whether latency or "
-                       "other programs are why is uncertain. The class") && busy[strlen(busy) - 1] == '.', "%s", busy);
+    CHECK(strstr(busy, "lies under the compute roof. It reaches less than a fifth of it; whether latency or other "
+                       "programs are the reason is uncertain. The class") && busy[strlen(busy) - 1] == '.', "%s", busy);
     p.efficiency.ridge = 6;
     tt_bound_remark(&p, busy);
     CHECK(strstr(busy, "is uncertain: the roofs may be too low."), "%s", busy);
     p.efficiency.roofs_load = 0;
-    CHECK(strstr(recording[1], "this is its noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
+    CHECK(strstr(recording[1], "so this is noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
     CHECK(more == few + 1 && strstr(advice[0].what, "when the machine is quiet") &&
           strstr(advice[0].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[0].what);
     for (int i = 1; i < more; i++)
@@ -346,7 +348,7 @@ static void busy_machines_explain_themselves(void)
     tt_gap_remark(&p, busy);
     p.run.load = 0.2;
     tt_gap_remark(&p, quiet);
-    CHECK(strstr(busy, "or what other programs took") && !strstr(quiet, "other programs"), "%s | %s", busy, quiet);
+    CHECK(strstr(busy, "or time that other programs took") && !strstr(quiet, "other programs"), "%s | %s", busy, quiet);
     tt_profile_free(&p);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# report.html of a profile and of a run, compare.html and claims.html in headless Chromium, at three widths, light and dark: they load
-# without an error, every plot has marks and no label is cut off, text can be read, sorting and hover work, nothing is wider than
-# the window, and a screenshot can be taken. The page tests itself: a script is added to a copy.
+# report.html of a profile and of a run, compare.html and claims.html in headless Chromium, at three widths, light and
+# dark: they load without an error, every plot has marks, no label is cut off, text is readable, sorting and hovering
+# work, nothing is wider than the window, and a screenshot can be taken. A script added to a copy makes each page test
+# itself.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -17,8 +18,8 @@ done
 "$TT" report "$dir/run" --quiet >/dev/null || fail "tt report of a run"
 "$TT" claims --only qkv,swiglu,adamw,tf32 ${small/--num-steps 4/} --turns 2 --out "$dir/claims" --quiet >/dev/null || fail "tt claims"
 
-# page NAME FILE: copies in frames as wide as a desktop's window, a tablet's and a phone's, light and dark; each tells the page
-# around them what it finds.
+# page NAME FILE: loads copies in frames as wide as a desktop's window, a tablet's and a phone's, light and dark; each
+# reports its findings to the page around it.
 page() {
     local name=$1 scheme found
     sed 's|<head>|<head><script>window.faults=[];window.onerror=function(m){faults.push(m)}</script>|' "$2" >"$dir/$name.html"
@@ -80,7 +81,7 @@ addEventListener('message', function (e) { said.push(e.data); document.title = s
 </script>
 <iframe src="$name.html" width="1280" height="800"></iframe><iframe src="$name.html" width="800" height="800"></iframe><iframe src="$name.html" width="420" height="800"></iframe>
 FRAMES
-    for scheme in 1 0; do # of blink: light, dark
+    for scheme in 1 0; do # blink's numbers: light, dark
         chrome --blink-settings=preferredColorScheme=$scheme --window-size=1400,1000 --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$dir/frames.html" >"$dir/dom" 2>"$dir/console"
         found=$(grep -o '<title>[^<]*' "$dir/dom" | head -1)
         [ "$(grep -oE '(1280|800|420) (light|dark) plots=[0-9]+ faults=0' <<<"$found" | wc -l)" = 3 ] || fail "$name: ${found:-the page did not run}: $(grep -i console "$dir/console" | head -3)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt report, tt compare and tt check as they are typed.
+# tt report, tt compare and tt check on the command line.
 set -u
 . tests/lib.sh
 needs_device
@@ -31,7 +31,7 @@ run 0 report --import "$profiles/ncu_raw.csv"
 checks=$((checks + 1))
 [ -s imported/report.html ] || fail "no imported/report.html"
 
-# names that mean something to a spreadsheet, a table or a page
+# names with a meaning in a spreadsheet, a table or a page
 cat >hostile.csv <<'CSV'
 "Kind","Kernel_Name","Start_Timestamp","End_Timestamp"
 "KERNEL_DISPATCH","=cmd|'/C calc'!A1",1000,91000
@@ -47,7 +47,7 @@ checks=$((checks + 2))
 awk '/^## Operators/ {on = 1} /^## Phases/ {on = 0} on && /^\|/ {gsub(/\\./, ""); if (gsub(/\|/, "") != 13) exit 1; rows++} END {exit rows != 8}' \
     hostile/summary.md || fail "a row of summary.md is not 12 cells: $(grep '^|' hostile/summary.md)"
 grep -q '<script>alert' hostile/summary.md hostile/report.html && fail "a name is a script"
-if command -v cmark-gfm >/dev/null; then # what GitHub would show
+if command -v cmark-gfm >/dev/null; then # as GitHub would show it
     cmark-gfm -e table -e autolink --unsafe hostile/summary.md >page.html
     for words in "<td>=cmd|'/C calc'!A1</td>" '<td>a,b|c</td>' '<td>-split row|,&quot;</td>' '<td>@&lt;script&gt;alert(1)&lt;/script&gt;</td>' \
         '<td>`code` *bold* [link](http://a.b)</td>'; do says page.html "$words"; done
@@ -133,7 +133,7 @@ says out "its model differs from that of base"
 says err "cannot judge"
 run 0 profile $small --num-steps 4 --update top-k --update-count 3 --update-level rows --update-every 2 --out chosen --quiet
 says chosen/profile.json '"update": "top-k count 3 level rows every 2"'
-says chosen/summary.md "top-k count 3 level rows every 2. What was measured is the step that chooses."
+says chosen/summary.md "top-k count 3 level rows every 2. The measured step is one that chooses them."
 says chosen/report.html "top-k count 3 level rows every 2"
 grep -q "Not all weights" flash/summary.md && fail "a run that updates all weights says otherwise"
 run 0 compare flash chosen
@@ -177,7 +177,7 @@ run 2 report --import full
 run 0 train $small --num-steps 12 --val-interval 5 --log-interval 3 --out trained
 run 0 report trained
 says out "saved   trained/report.html"
-for words in 'All 12 steps are done. Validation loss' 'above the floor' 'Where the time went' 'What it writes' 'Learning rate'; do
+for words in 'All 12 steps are done. Validation loss' 'above the floor' 'Where the time went' 'What the model writes' 'Learning rate'; do
     says trained/report.html "$words"
 done
 run 0 report trained --out elsewhere --quiet
@@ -199,7 +199,7 @@ says opened "$dir/trained/report.html"
 BROWSER=$dir/nothing run 0 report trained --open
 says err "open file://$dir/trained/report.html"
 
-# the audit
+# tt check
 run 0 check grads $small
 says out "tensors have a gradient"
 run 0 check grads $small --against baseline --json
@@ -213,11 +213,11 @@ run 2 check grads $small --out g.safetensors
 says err "exists"
 run 2 check grads $small --against nothing.safetensors
 run 2 check grads $small --hidden-dim 64 --against g.safetensors
-says err "it is of other shapes"
+says err "its shapes differ"
 run 2 check grads $small --num-layers 2 --against g.safetensors
 says err "another model"
 for v in baseline flash; do run 0 check grads $small --seq-len 1 --version $v --against fused; done
-says out "0 at a length of 1"
+says out "0 with --seq-len 1"
 run 2 check weights
 head -c 100 g.safetensors >cut.safetensors
 run 1 check grads $small --against cut.safetensors

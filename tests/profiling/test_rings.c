@@ -1,7 +1,7 @@
-/* Steps of 8 to 1024 ranks, in slow motion: one rank that pretends to be one of them, on a device on which a product
- * takes as long as its FLOPs need at a given rate, and a collective as long as its bytes and messages need around a
- * ring of given links. Products and collectives are waits here, and nothing else is computed, so that a busy machine
- * measures what a quiet one does. What is measured must be what tt_predict says from the same figures. */
+/* Steps of 8 to 1024 ranks in slow motion. One rank simulates one of them, on a device on which a product takes the
+ * time of its FLOPs at a given rate, and a collective takes the time of its bytes and messages in a ring of given
+ * links. Products and collectives are only waits and nothing else is computed, so a busy machine measures the same as a
+ * quiet one. The measured times must equal what tt_predict computes from the same figures. */
 #include <time.h>
 
 #include "core/base/clock.h"
@@ -17,9 +17,9 @@ static const double within = 0.1;
 /* ---- a device in slow motion ---- */
 
 struct slow {
-    struct tt_relay relay; /* first: it is the `self` of the calls */
+    struct tt_relay relay; /* first member: `self` of the calls points to it */
     double flops_per_second;
-    double until; /* when what was launched is done */
+    double until; /* when the launched work is done */
 };
 
 static void sleep_for(double seconds)
@@ -28,8 +28,8 @@ static void sleep_for(double seconds)
     while (nanosleep(&left, &left)) {}
 }
 
-/* What computes on the CPU is done when its call returns. A wait that ended late shortens the next one; a product after
- * a pause begins when it is launched. */
+/* On the CPU, computing is done when the call returns. A wait that ended late shortens the next one; a product after a
+ * pause begins when it is launched. */
 static tt_status slow_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
     struct slow *d = self;
@@ -46,7 +46,7 @@ static tt_status no_time(void *self, enum tt_kernel kernel, const void *args, tt
     return (void)self, (void)kernel, (void)args, (void)s, TT_OK;
 }
 
-/* ---- one step, measured and on paper ---- */
+/* ---- one step, measured and predicted ---- */
 
 struct slow_rank {
     struct paced paced;
@@ -61,7 +61,7 @@ static struct tt_config config_of(int ranks, enum tt_sharding shard)
     return c;
 }
 
-/* At which a step of one rank alone takes about 0.2 s, whatever its batch. */
+/* With this rate a step of one rank alone takes about 0.2 s, whatever its batch. */
 static double flops_per_second(const struct tt_config *c) { return 7e9 * (double)c->batch_size; }
 
 static void open_slow(struct slow_rank *p, const struct tt_config *c, struct tt_ring ring)
@@ -74,7 +74,7 @@ static void open_slow(struct slow_rank *p, const struct tt_config *c, struct tt_
     open_paced(&p->paced, c, &p->device, ring.bytes_per_second, ring.seconds_latency, 0, REPEATS);
 }
 
-/* A machine that others use may be late, but never early: the best of many tries, until it is as on paper. */
+/* On a shared machine a try may be late, but never early: the best of many tries, until it equals the prediction. */
 static double least(struct paced *p, double paper)
 {
     double best = INFINITY;
@@ -85,7 +85,7 @@ static double least(struct paced *p, double paper)
     return best;
 }
 
-/* The medians of steps as in training, and of steps with everything on one stream. */
+/* The medians of normal training steps, and of steps with everything on one stream. */
 static void measure(const struct tt_config *c, struct tt_ring ring, double *beside, double *one_stream,
                     struct tt_prediction *paper)
 {
@@ -118,7 +118,7 @@ static void one_rank(void)
     CHECK(p.communication == 0 && agree(step, compute), "%g s, on paper %g", step, compute);
 }
 
-/* Links on which communication takes a given part of what one rank computes, a quarter of it as latency. */
+/* Links on which communication takes a given part of one rank's compute time, a quarter of it as latency. */
 static struct tt_ring ring_for(const struct tt_config *c, double part)
 {
     struct tt_backend b;
@@ -126,11 +126,11 @@ static struct tt_ring ring_for(const struct tt_config *c, double part)
     CHECK_OK(tt_backend_open(NULL, &b));
     CHECK_OK(tt_shard_cost_of(&b, c, c->shard, &cost));
     tt_backend_close(&b);
-    double messages = cost.collectives * 1.5 * (double)(c->ranks - 1); /* of an all-reduce 2, of the others 1 */
+    double messages = cost.collectives * 1.5 * (double)(c->ranks - 1); /* 2 for an all-reduce, 1 for the others */
     return (struct tt_ring){cost.sent / (0.75 * part * compute), 0.25 * part * compute / messages};
 }
 
-/* What is hidden is what the step is shorter by than on one stream. */
+/* The hidden part is the difference between a normal step and one on a single stream. */
 static void check_case(const struct tt_config *c, struct tt_ring ring)
 {
     struct tt_prediction p;
@@ -158,13 +158,13 @@ static void eight(void) { as_on_paper(8, TT_SHARD_NONE); }
 static void sixty_four(void) { as_on_paper(64, TT_SHARD_WEIGHTS); }
 static void a_thousand(void) { as_on_paper(1024, TT_SHARD_OPTIMIZER); }
 
-/* 1024 GPUs at their published rates, all of them slowed down by the same factor. */
+/* 1024 GPUs at their published rates, all slowed down by the same factor. */
 static void a_cluster(void)
 {
     struct tt_cluster cluster;
     CHECK_OK(tt_cluster_read("128x8xh100", 1, &cluster));
     struct tt_config c = config_of(tt_cluster_ranks(&cluster), TT_SHARD_NONE);
-    c.batch_size = 128; /* so that there is about as much to compute as to send */
+    c.batch_size = 128; /* so that computing and sending take about the same time */
     double slower = cluster.chip->matrix[TT_PREC_BF16] / flops_per_second(&c);
     check_case(&c, (struct tt_ring){tt_cluster_rate(&cluster) / slower, 0});
 }

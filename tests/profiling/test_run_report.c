@@ -1,5 +1,5 @@
-/* What a training run left, read back and shown: also half a line, a foreign one, values that are not finite, and more
- * steps than a screen is wide. */
+/* A training run's files, read back and shown: also half a line, a foreign one, NaN and infinity, and more steps than a
+ * screen is wide. */
 #include <math.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ static void what_is_no_run_is_refused(void)
     unlink(at("run.json"));
 }
 
-/* The page of what is in the folder now. */
+/* The page for the current contents of the folder. */
 static char *page(void)
 {
     struct tt_curve c;
@@ -85,7 +85,7 @@ static void a_run_that_goes_on_is_shown(void)
 {
     put("metrics.jsonl", lines);
     char *text = page();
-    CHECK(strstr(text, "Step 3; the run has not come to its end.") && strstr(text, "1 step changed no weights"));
+    CHECK(strstr(text, "Step 3; the run has not ended.") && strstr(text, "1 step changed no weights"));
     CHECK(strstr(text, "&lt;b&gt;") && !strstr(text, "<h1>Training run: <b>"));
     CHECK(!strstr(text, "Where the time went") && !strstr(text, "floor: the entropy"));
     free(text);
@@ -106,18 +106,18 @@ static void the_end_is_shown(void)
     put("run.json", "{\"learnable\": 5, \"num_steps\": \"x\", \"step\": 2, \"seconds\": -1, "
                     "\"sample\": 7, \"floor\": 1}");
     text = page();
-    CHECK(strstr(text, "Step 3; the run has not come to its end.") && !strstr(text, "Where the time went"));
+    CHECK(strstr(text, "Step 3; the run has not ended.") && !strstr(text, "Where the time went"));
     free(text);
     /* before the first step */
     put("run.json", "{\"learnable\": true, \"num_steps\": 300, \"floor\": 2.5, \"model\": \"2 layers\"}");
     text = page();
-    CHECK(strstr(text, "Step 3 of 300; the run has not come to its end.") && strstr(text, "floor: the entropy"));
+    CHECK(strstr(text, "Step 3 of 300; the run has not ended.") && strstr(text, "floor: the entropy"));
     CHECK(strstr(text, "2 layers") && !strstr(text, "Where the time went"));
     free(text);
     unlink(at("run.json"));
 }
 
-/* Three groups of one tensor and one of another, in four steps and half of a fifth. */
+/* Three groups in one tensor and one in another, in four steps and half of a fifth. */
 static void choices_are_shown(void)
 {
     const uint32_t bits[] = {1, 1 | 2, 0, 8, 8};
@@ -160,7 +160,7 @@ static void damaged_choices_are_refused(void)
     unlink(at("choices.bits"));
 }
 
-/* A picture of any size is a picture: as many marks as there is room for. */
+/* A picture of any number of choices has only as many marks as fit. */
 static void many_choices_become_few_marks(void)
 {
     enum { STEPS = 3000, ROWS = 300, WORDS = (ROWS + 31) / 32 };

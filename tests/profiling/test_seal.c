@@ -1,4 +1,4 @@
-/* SHA-256, and the seal of a profile, which it makes. */
+/* SHA-256, and the seal of a profile, which uses it. */
 #include <unistd.h>
 
 #include "core/base/sha256.h"

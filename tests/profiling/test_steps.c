@@ -1,5 +1,5 @@
-/* What of the communication a step hides, against links whose speed is known: one rank that pretends to be one of two,
- * on which a collective is a wait on its stream. */
+/* How much of its communication a step hides, with links of known speed: one rank simulates one of two, and a
+ * collective is a wait on its stream. */
 #include "profiling/measure/cost.h"
 #include "tests/profiling/paced_fixture.h"
 
@@ -27,13 +27,14 @@ static void one_rank_hides_nothing(void)
     CHECK(sent == 0 && o.communication == 0 && o.hidden == 0 && o.noise == 0);
 }
 
-/* As long as half a step's kernels: what is summed up while the backward pass goes on is hidden behind it. */
+/* The communication takes half as long as a step's kernels: what is summed during the backward pass is hidden behind
+ * it. */
 static void known_links(void)
 {
     double sent;
     double kernels = measure(1, 1e9, &sent).median;
-    kernels = fmin(kernels, measure(1, 1e9, &sent).median); /* the first may be of a busy moment */
-    measure(2, 1e12, &sent);                                /* for what is sent */
+    kernels = fmin(kernels, measure(1, 1e9, &sent).median); /* the first may fall on a busy moment */
+    measure(2, 1e12, &sent);                                /* to learn the bytes sent */
     double rate = sent / (kernels / 2);
     struct tt_overlap o = measure(2, rate, &sent);
     CHECK(o.communication > 0.99 * sent / rate, "%g s for %g", o.communication, sent / rate);
@@ -44,7 +45,7 @@ static void known_links(void)
     CHECK(o.hidden <= o.communication && o.median <= o.one_stream + o.noise);
 }
 
-/* The interval is that of the pairs, also where the figure is kept within the communication, which is 10 here. */
+/* The interval comes from the pairs, even if the hidden part is limited to the communication, which is 10 here. */
 static void interval_of_pairs(void)
 {
     enum { PAIRS = 6 };

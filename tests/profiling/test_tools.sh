@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt profile --with: the vendors' profilers, played by scripts that write down their words and leave small files.
+# tt profile --with: scripts stand in for the vendors' profilers; they record their arguments and leave small files.
 set -u
 . tests/lib.sh
 needs_device
@@ -8,7 +8,7 @@ all_profilers=$PWD/profiling/run_all_profilers.sh
 is() { checks=$((checks + 1)); [ "$1" = "$2" ] || fail "$3: $1, not $2"; }
 small="--preset default --num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --batch-size 1 --seq-len 8"
 
-# Without the tool: the commands to run, how to get it, and an exit code of its own.
+# Without the tool: the commands to run, how to get it, and a separate exit code.
 mkdir "$dir/empty"
 for tool in nsys ncu rocprofv3 rocprof-sys rocprof-compute; do
     [ -n "$(ls -d /usr/local/cuda/bin/$tool /opt/rocm/{,core/}bin/$tool* /opt/nvidia/nsight-compute/$tool 2>/dev/null)" ] && continue # found without PATH
@@ -23,7 +23,7 @@ done
 "$TT" profile --with perf --out "$dir/without" >"$dir/out" 2>"$dir/err"
 is $? 2 "an unknown tool"
 
-# With it: a fake that writes its words, runs the program, and leaves what the real one would.
+# With it: a fake that records its arguments, runs the program, and leaves what the real one would.
 mkdir "$dir/bin"
 cat >"$dir/bin/nsys" <<FAKE
 #!/bin/sh
@@ -94,7 +94,7 @@ is $? 0 "rocprofv3"
 says "$dir/words" "--kernel-trace --memory-copy-trace --hip-trace --marker-trace --output-directory $dir/roc --output-file rocprofv3 --"
 says "$dir/out" "next    tt report --import $dir/roc/rocprofv3_kernel_trace.csv $dir/roc/rocprofv3_memory_copy_trace.csv $dir/roc/rocprofv3_marker_api_trace.csv --out $dir/roc/report"
 next=$(sed -n 's/^next    tt //p' "$dir/out")
-# shellcheck disable=SC2086 # words without blanks
+# shellcheck disable=SC2086 # arguments without blanks
 "$TT" $next >"$dir/out" 2>&1
 is $? 0 "what rocprofv3 left"
 says "$dir/out" "Cut to the range measured_steps, which holds 1 of 3 kernels. Divided by 1 step."
@@ -102,7 +102,7 @@ says "$dir/out" "A step takes 200 µs"
 says "$dir/roc/report/summary.md" "Cut to the range"
 says "$dir/roc/report/report.html" "Cut to the range"
 
-# ... also where ROCm's packages put it from 7.14 on
+# ... also in the place where ROCm's packages install it from 7.14 on
 mkdir -p "$dir/rocm/core/bin" "$dir/few"
 mv "$dir/bin/rocprofv3" "$dir/rocm/core/bin/"
 for name in env cp cat mkdir grep; do ln -s "$(command -v $name)" "$dir/few/"; done
@@ -110,7 +110,7 @@ PATH=$dir/few CUDA_HOME='' CUDA_PATH='' ROCM_PATH=$dir/rocm "$TT" profile --with
 is $? 0 "rocprofv3 in ROCM_PATH/core/bin"
 mv "$dir/rocm/core/bin/rocprofv3" "$dir/bin/"
 
-# A database comes before texts, where there is SQLite to read it: that of this run, whatever others lie there.
+# If SQLite is there, a database is preferred to text files: the one of this run, whatever other files there are.
 if python3 -c 'import ctypes; ctypes.CDLL("libsqlite3.so.0")' 2>/dev/null; then
     echo database >"$dir/roc/rocprofv3_results.db"
     PATH=$dir/bin:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/roc" $small >"$dir/out" 2>"$dir/err"
@@ -127,12 +127,12 @@ if python3 -c 'import ctypes; ctypes.CDLL("libsqlite3.so.0")' 2>/dev/null; then
     printf '#!/bin/sh\n' >"$dir/seven/rocprofv3"
     chmod +x "$dir/seven/rocprofv3"
     LD_LIBRARY_PATH=$dir/lib PATH=$dir/seven:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/seven" $small >"$dir/out" 2>"$dir/err"
-    says "$dir/out" "look    its database is read where SQLite is installed (libsqlite3.so.0), or after rocpd convert -i"
+    says "$dir/out" "look    tt report reads its database if SQLite (libsqlite3.so.0) is installed; else convert it first: rocpd convert -i"
 else
     echo "not tested: databases, since SQLite is not installed"
 fi
 
-# What cannot be imported says where to look instead.
+# If a recording cannot be imported, tt says where to look instead.
 : >"$dir/words"
 PATH=$dir/bin:$PATH "$TT" profile --with rocprof-sys --num-steps 1 --out "$dir/sys2" $small >"$dir/out" 2>"$dir/err"
 is $? 0 "rocprof-sys"
@@ -156,8 +156,8 @@ printf '#!/bin/sh\nexit 3\n' >"$dir/bin/rocprof-compute"
 
 rm "$dir/bin/rocprof-sys-sample"
 
-# Everything in one folder, with some tools there, some not, and one that fails: that one alone is named and counts. The baseline
-# is profiled first, and no version twice.
+# Everything in one folder, with some tools present, some missing, and one that fails: only that one is named and
+# counts. The baseline is profiled first, and no version twice.
 TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --batch-size 1 --seq-len 8 --num-steps 2 --profile-dir "$dir/all" --workshop-names \
     -- $small >"$dir/out" 2>&1
 is $? 1 "run_all_profilers.sh: $(tail -5 "$dir/out")"
@@ -175,7 +175,7 @@ says "$dir/all/nsys/nsys.yaml" "version: baseline"
 is "$(grep -cE "^everything is in $dir/all, in [0-9]+ min [0-9]{2} s; begin with $dir/all/baseline/report.html" "$dir/out")" 1 "the overall runtime"
 [ -d /opt/rocm ] || says "$dir/out" "not installed here (the commands are in the logs): rocprof-sys"
 
-# The workshop's names: the figures are those of the baseline's profile.
+# The workshop's names: the figures come from the baseline's profile.
 for words in "## Profile: baseline" "### Operators" "### Efficiency" "## The versions side by side" "speed-up" "## Whole steps" \
     "samples/s" "- rocprofv3: A step takes 200" "- rocprof-compute: n/a"; do
     says "$dir/all/performance_summary_report.md" "$words"
@@ -204,7 +204,7 @@ assert c["roofline_metrics"]["ridge_flops_per_byte"] == e["ridge"]
 PYTHON
 fi
 
-# One version only: the one that is chosen.
+# One version only: the chosen one.
 TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --quick --num-steps 2 --profile-dir "$dir/quick" --workshop-names -- $small --version fused >"$dir/out" 2>&1
 is $? 0 "run_all_profilers.sh --quick"
 is "$(sed -n 's/^== //p' "$dir/out" | tr '\n' ' ')" "fused " "what --quick does"

@@ -1,13 +1,13 @@
-/* The trace for TensorBoard's profile plugin, read back: planes, lines, events, what ties a launch to its operation.
- * With a folder as its argument the program only writes one of a GPU there, for test_board.sh to show to the real
- * plugin. */
+/* The trace for TensorBoard's profile plugin, read back: planes, lines, events, and the link from a launch to its
+ * operation. With a folder as its argument, the program only writes a GPU trace there, for test_board.sh to show to the
+ * real plugin. */
 #include "profiling/report/xspace.h"
 
 #include "core/base/file.h"
 #include "tests/core/base/proto_reader.h"
 #include "tests/test.h"
 
-/* Two steps of a GPU: two products of one name in each, the second launched before the first has ended. */
+/* Two steps on a GPU, each with two products of the same name; the second is launched before the first has ended. */
 static struct tt_profile_event events[] = {
     {"compute", "step", "step", "", 7, -1, 10e-6, 90e-6, 0},
     {"compute", "gemm 1024x1024x512, forward", "kernel", "qkv_projection", 7, 0, 10e-6, 30e-6, 0},
@@ -55,7 +55,7 @@ static bool line(struct bytes of, const char *name, struct bytes *out)
     return false;
 }
 
-/* The name behind a number, from the plane's map of events (4) or of stats (5). */
+/* The name for a number, from the plane's map of events (4) or of stats (5). */
 static struct bytes named(struct bytes of, unsigned map, double number)
 {
     struct bytes entry, value, text = {0};
@@ -106,7 +106,7 @@ static void of_a_gpu(void)
     CHECK(field(e, 2, NULL, &x) && x == 40e6 && field(e, 3, NULL, &x) && x == 50e6, "%g ps", x);
     CHECK(stat(device, e, "tf_op", &words, NULL) && is_text(words, "attention_output/gemm:gemm"));
     CHECK(line(host, "host", &launches) && count(launches, 4) == 6);
-    /* the n-th launch goes with the n-th operation */
+    /* the n-th launch belongs to the n-th operation */
     static const int of_launch[] = {-1, 0, 1, -1, 2, 3};
     for (int i = 0; i < 6; i++) {
         CHECK(nth_field(launches, 4, i, &launch, NULL));
@@ -120,7 +120,7 @@ static void of_a_gpu(void)
     tt_text_free(&text);
 }
 
-/* There is no plane of a GPU, and operations stand in the thread that computed them. */
+/* There is no GPU plane; operations are on the thread that computed them. */
 static void of_a_cpu(void)
 {
     struct tt_text text = {0};

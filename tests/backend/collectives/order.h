@@ -1,13 +1,13 @@
-/* What runs beside a collective, before it and after it: streams, events, graphs, slow links, and ranks that do not do
- * the same. */
+/* The order of collectives and of other work beside, before and after them: streams, events, graphs, slow links, and
+ * ranks that disagree. */
 #ifndef TT_TEST_COLLECTIVES_ORDER_H
 #define TT_TEST_COLLECTIVES_ORDER_H
 
 #include "backend/link.h"
 #include "tests/backend/collectives/ranks.h"
 
-/* On a stream of its own a collective does not keep its caller: rank 0 enqueues it, sees that it is not done, and only
- * then lets the others begin. What comes later on that stream, or waits for its event, sees the sums. */
+/* A collective on its own stream does not block its caller: rank 0 enqueues it, sees that it is not done, and only then
+ * lets the other ranks begin. Later work on that stream, or work that waits for its event, sees the sums. */
 static void runs_beside_computation(void)
 {
     enum { N = 100003 };
@@ -55,7 +55,8 @@ static void runs_beside_computation(void)
     free(x);
 }
 
-/* Copies, fills and kernels on the stream of a collective come after it; so does a stream that waits for its event. */
+/* Copies, fills and kernels that follow a collective on its stream run after it; so does a stream that waits for its
+ * event. */
 static void work_comes_after_a_collective(void)
 {
     enum { N = 200001 };
@@ -97,10 +98,10 @@ static void work_comes_after_a_collective(void)
     b.ops->free(b.self, p);
     b.ops->free(b.self, q);
     free(x), free(y);
-    if (rank == 0) forget_notes(); /* all have read them */
+    if (rank == 0) forget_notes(); /* every rank has read them */
 }
 
-/* A step that is captured once and replayed has its collectives in it. */
+/* A captured and replayed step contains its collectives. */
 static void can_be_captured(void)
 {
     if (!b.ops->graph_begin) SKIP("this backend has no graphs");
@@ -138,7 +139,7 @@ static void can_be_captured(void)
     b.ops->free(b.self, from);
 }
 
-/* The real sums, later: as if the ranks were 4 on slow links. */
+/* A simulated slow link delays the real sums, as if there were 4 ranks. */
 static void can_be_slowed_down(void)
 {
     enum { N = 1000 };
@@ -168,8 +169,8 @@ static void joins_once(void)
     CHECK_FAILS(b.ops->join(b.self, &(struct tt_ranks){rank, ranks, share, &calls}), "already");
 }
 
-/* Not a test of its own, since the job is broken afterwards: the first rank expects less than the second sends. The
- * words are what whoever waits gets to read (tests/backend/cpu/cpu.cmake looks for them). */
+/* Not a TEST, since the job is broken afterwards: rank 0 expects fewer elements than rank 1 sends. Prints the error
+ * that the waiting rank gets (tests/backend/cpu/cpu.cmake looks for its text). */
 static int disagree(void)
 {
     float x[8] = {0};

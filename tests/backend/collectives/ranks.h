@@ -1,5 +1,5 @@
-/* The ranks that test collectives: which one this is, what they tell each other by files, and values that each of them
- * can compute for all. */
+/* The ranks of the collective tests: which rank this is, notes between them in files, and values that each rank can
+ * compute for all the others. */
 #ifndef TT_TEST_COLLECTIVES_RANKS_H
 #define TT_TEST_COLLECTIVES_RANKS_H
 
@@ -20,7 +20,7 @@ static uint64_t seed;
 
 static bool on_cpu(void) { return !strcmp(tt_backend_name(), "cpu"); }
 
-/* ---- between the processes, which have one parent: files in a folder named after it ---- */
+/* ---- notes between the processes: files in a folder named after their common parent process ---- */
 
 static void folder(char *out, size_t size)
 {
@@ -90,7 +90,7 @@ static double exact_sum(size_t i, double *size)
     return sum;
 }
 
-/* Within what `ranks` roundings can do; on the CPU, exactly what adding in the order of ranks gives. */
+/* Within `ranks` rounding errors; on the CPU exactly the sum in rank order. */
 static bool right_sum(float got, size_t i)
 {
     double size, sum = exact_sum(i, &size);
@@ -117,7 +117,7 @@ static void fetch(void *host, const void *p, size_t bytes)
     CHECK_OK(b.ops->stream_sync(b.self, NULL));
 }
 
-/* In place. */
+/* A collective in place. */
 static tt_status together(enum tt_collective_kind kind, void *p, size_t n, enum tt_dtype type, tt_stream s)
 {
     return collective_in_place(&b, kind, p, n, type, (struct tt_ranks){.rank = rank, .count = ranks}, s);
@@ -126,10 +126,10 @@ static tt_status together(enum tt_collective_kind kind, void *p, size_t n, enum 
 #define reduce_scatter(...) together(TT_REDUCE_SCATTER, __VA_ARGS__)
 #define all_gather(...) together(TT_ALL_GATHER, __VA_ARGS__)
 
-/* The same bytes on every rank? */
+/* Checks that every rank has the same bytes. */
 static void check_same_everywhere(const void *bytes, size_t size)
 {
-    float all[64] = {0}; /* bits that all_gather must not look into */
+    float all[64] = {0}; /* checksums sent as floats: all_gather must copy the bits unchanged */
     uint32_t crc = tt_crc32(0, bytes, size);
     memcpy(&all[rank], &crc, sizeof crc);
     float *p = device(all, sizeof all);

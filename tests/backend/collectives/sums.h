@@ -1,4 +1,4 @@
-/* Sums and gathered parts are right, in place and from one place to another, in every type, and the same on every
+/* Sums and gathered parts are right, in place and from one buffer to another, in every type, and the same on every
  * rank. */
 #ifndef TT_TEST_COLLECTIVES_SUMS_H
 #define TT_TEST_COLLECTIVES_SUMS_H
@@ -9,10 +9,10 @@
 static const size_t counts[] = {1, 2, 3, 5, 7, 64, 1000, 4099, 262144 * 4 + 1, 3000017};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
-/* Few: without the two largest. */
+/* Few: without the two largest counts. */
 static int counted(void) { return test_few() ? COUNTS - 2 : COUNTS; }
 
-/* What is left in every buffer of the device's own must not matter: make it NaN. */
+/* The previous contents of the device's internal buffers must not matter, so fill them with NaN. */
 static void poison(void)
 {
     size_t n = (test_few() ? 32000 : 3200000) / (size_t)ranks * (size_t)ranks;
@@ -87,7 +87,7 @@ static void gathers_every_part(enum tt_dtype type)
     }
 }
 
-/* Sums go elsewhere, and what they were made of stays; they are gathered from there into a third place. */
+/* The sums go to another buffer and the input stays unchanged; from there they are gathered into a third buffer. */
 static void from_one_place_to_another(void)
 {
     enum { PART = 70001 };
@@ -116,7 +116,7 @@ static void gathers_every_type(void)
     for (int t = 0; t < TT_DTYPES; t++) gathers_every_part(t);
 }
 
-/* Whole numbers whose sums every type has exactly. */
+/* Whole numbers whose sums are exact in every type. */
 static void sums_sixteen_bits(enum tt_dtype type)
 {
     enum { N = 5003 };
@@ -176,7 +176,7 @@ static void sums_in_group(int group, int members, float want)
     tt_status_free(st);
     if (!able) return;
     CHECK(!st);
-    ranks = members; /* of what is asked */
+    ranks = members; /* all_reduce uses this count */
     void *p = device(&own, sizeof own);
     CHECK_OK(all_reduce(p, 1, TT_F32, NULL));
     fetch(&own, p, sizeof own);
@@ -185,7 +185,7 @@ static void sums_in_group(int group, int members, float want)
     ranks = all;
 }
 
-/* Odd and even ranks, each by itself, then all again. */
+/* Odd and even ranks form two groups, then each rank is alone, then all are together again. */
 static void splits_into_groups(void)
 {
     int members[2] = {0}, sums[2] = {0};

@@ -1,4 +1,5 @@
-/* What multiplies matrices on the CPU: the environment and the processor choose, and the device says what it is. */
+/* Which library multiplies matrices on the CPU: the environment and the processor choose it, and the device names
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

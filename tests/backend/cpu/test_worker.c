@@ -1,4 +1,4 @@
-/* The worker of the CPU backend: order, tickets, stamps, what becomes of a failure. */
+/* The worker thread of the CPU backend: order, tickets, time stamps, and how failures are reported. */
 #include "backend/cpu/worker.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include "tests/test.h"
 
 static struct cpu_worker *w;
-static atomic_int gate; /* the worker does not pass `hold` before it is open */
+static atomic_int gate; /* `hold` keeps the worker waiting until this is 1 */
 
 static tt_status hold(const struct cpu_task *task)
 {
@@ -16,7 +16,7 @@ static tt_status hold(const struct cpu_task *task)
     return TT_OK;
 }
 
-/* Writes the number of its turn where the task says. */
+/* Writes how many such tasks have run, this one included, to where the task points. */
 static tt_status count(const struct cpu_task *task)
 {
     int *turns = task->self;
@@ -67,7 +67,7 @@ static void tells_what_is_done(void)
     CHECK(tt_cpu_worker_stop(w));
 }
 
-/* An event gets the time when the worker comes to it; one that is gone gets none, and may be freed. */
+/* An event gets its time when the worker reaches it. A destroyed event gets none and may be freed at once. */
 static void stamps_events(void)
 {
     struct tt_event_s kept = {0}, *gone = calloc(1, sizeof *gone);
@@ -90,7 +90,7 @@ static void stamps_events(void)
     CHECK(tt_cpu_worker_stop(w));
 }
 
-/* Whoever waits learns of the first failure, as often as it waits; nothing runs after it. */
+/* Every wait reports the first failure, and no task runs after it. */
 static void hands_on_the_first_failure(void)
 {
     int turns = 0, first = 0, second = 0;

@@ -1,6 +1,6 @@
-/* A libcuda.so.1 that is there and does not work, for the real CUDA runtime to find: its version is $FAKE_CUDA_VERSION,
- * cuInit answers $FAKE_CUDA_INIT. The runtime asks it for every function by name; those that it reaches only after
- * cuInit do nothing. */
+/* A libcuda.so.1 that exists but does not work, for the real CUDA runtime to load. It reports version
+ * $FAKE_CUDA_VERSION, and cuInit returns $FAKE_CUDA_INIT. The runtime looks up every function by name; functions that
+ * it calls only after cuInit do nothing. */
 #include <stdlib.h>
 #include <string.h>
 

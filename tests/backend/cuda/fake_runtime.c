@@ -1,4 +1,4 @@
-/* A CUDA runtime and a cuBLASLt for tests/backend/gpu/fake.h. */
+/* The fake CUDA runtime and cuBLASLt behind tests/backend/gpu/fake.h. */
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
@@ -8,7 +8,7 @@
 #define FAKE_ERROR cudaErrorUnknown
 #include "tests/backend/gpu/fake_runtime.h"
 
-/* ---- what HIP does otherwise ---- */
+/* ---- what differs from HIP ---- */
 
 cudaError_t cudaDriverGetVersion(int *version) { return *version = fake.driver, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = fake.runtime, cudaSuccess; }

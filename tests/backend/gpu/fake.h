@@ -1,6 +1,5 @@
-/* A GPU's runtime and matrix library that compute nothing, fail when they are told to, and count what is not given
- * back. With one the host code of a GPU backend runs where there is no GPU, through every failure of every call. Errors
- * are numbers of the vendor's. */
+/* A fake GPU runtime and matrix library. They compute nothing, fail on request, and count what is not freed. They run
+ * the host code of a GPU backend without a GPU, through every failure of every call. Error codes are the vendor's. */
 #ifndef TT_TEST_FAKE_H
 #define TT_TEST_FAKE_H
 
@@ -10,42 +9,42 @@
 enum { FAKE_DEVICES = 4, FAKE_PRODUCTS = 64 };
 
 struct fake_product {
-    const void *handle, *workspace, *stream; /* NULL for what the library was not given */
+    const void *handle, *workspace, *stream; /* NULL: not given to the library */
 };
 
 struct fake_collective {
     const void *from, *to;
     size_t count;
-    int type; /* of the vendor's */
+    int type; /* the vendor's code */
     const void *stream;
 };
 
 struct fake {
-    int devices;         /* that are there */
+    int devices;         /* number of devices */
     int driver, runtime; /* versions, such as 13000 */
-    int count;           /* what counting the devices answers */
-    const char *fails;   /* the call that fails from its fails_from-th time on; NULL: none does */
-    int fails_from;      /* 1: at once */
-    long fail_at;        /* the call, by number, that fails once; 0: none does */
-    int error;           /* with which they fail; a call of the matrix library fails in its own way */
-    const char *chip;    /* its name, where the runtime gives one */
+    int count;           /* the result of counting the devices */
+    const char *fails;   /* name of the call that fails from its fails_from-th time on; NULL: none */
+    int fails_from;      /* 1: from the first time on */
+    long fail_at;        /* number of the call that fails once; 0: none */
+    int error;           /* the error of a failing call; the matrix library has its own */
+    const char *chip;    /* its name, if the runtime reports one */
 
-    long calls;         /* that could have failed */
-    const char *failed; /* the name of the call that did; NULL: none has */
-    int seen;           /* calls of `fails` */
-    long live;          /* allocations, streams, events, graphs, handles, descriptors */
+    long calls;         /* calls so far that could have failed */
+    const char *failed; /* name of the call that failed; NULL: none */
+    int seen;           /* times that `fails` was called */
+    long live;          /* live allocations, streams, events, graphs, handles, descriptors */
     bool capturing;
-    long made_in_capture;                        /* allocations and handles of the matrix library */
-    bool used[FAKE_DEVICES];                     /* which devices did some work, by any thread */
-    struct fake_product products[FAKE_PRODUCTS]; /* the last ones, in turn */
+    long made_in_capture;                        /* allocations and library handles */
+    bool used[FAKE_DEVICES];                     /* devices that did some work, in any thread */
+    struct fake_product products[FAKE_PRODUCTS]; /* the last ones, as a ring */
     int multiplied;
     struct fake_collective collective; /* the last one */
-    const char *last_words;            /* of the library of collectives, about its last failure; NULL: none */
+    const char *last_words;            /* what the collectives library says of its last failure; NULL: nothing */
 };
 
 extern struct fake fake;
 
-/* As after a start: two GPUs, nothing fails, nothing is counted. */
+/* The state after a start: two GPUs, no failures, all counts 0. */
 void fake_reset(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* NCCL, and RCCL which has its names, for tests/backend/gpu/fake.h: they move nothing and remember what was asked. The
- * program itself is the library that is loaded, so its functions must be seen from outside. Included after
+/* A fake NCCL, and RCCL, which has the same names, for tests/backend/gpu/fake.h. They move nothing and remember the
+ * last call. The program itself is loaded as the library, so these functions are exported. Include this after
  * fake_runtime.h. */
 #pragma GCC visibility push(default)
 #include "gpu_collectives.h"

@@ -1,6 +1,6 @@
-/* The calls that CUDA's and HIP's runtimes have in common, for tests/backend/gpu/fake.h. Before it is included,
- * RT(Malloc) is the vendor's name of a call and RT_ENUM(MemcpyKind) that of an enum; FAKE_RUNTIME and FAKE_ERROR are
- * what a reset sets. */
+/* The calls that CUDA's and HIP's runtimes share, for tests/backend/gpu/fake.h. The including file defines RT(Malloc)
+ * as the vendor's name of a call, RT_ENUM(MemcpyKind) as that of an enum, and FAKE_RUNTIME and FAKE_ERROR as the values
+ * after a reset. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +29,12 @@ static bool fails(const char *name)
     return now;
 }
 
-/* Every call but those that end something begins with one of these. */
+/* Every call begins with one of these, except those that free something. */
 #define RUNTIME()                                                                                                      \
     do {                                                                                                               \
         if (fails(__func__)) return last = (gpu_rt_error)fake.error;                                                   \
     } while (0)
-#define WORK() /* of the current device */                                                                             \
+#define WORK() /* on the current device */                                                                             \
     do {                                                                                                               \
         fake.used[current] = true;                                                                                     \
         RUNTIME();                                                                                                     \
@@ -103,7 +103,7 @@ const char *RT(GetErrorName)(gpu_rt_error e)
 
 const char *RT(GetErrorString)(gpu_rt_error e) { return e ? "as the test wants" : "no error"; }
 
-/* ---- memory: that of the host ---- */
+/* ---- memory, all of it on the host ---- */
 
 gpu_rt_error RT(Malloc)(void **out, size_t bytes)
 {
@@ -115,7 +115,7 @@ gpu_rt_error RT(Malloc)(void **out, size_t bytes)
 
 gpu_rt_error RT(Free)(void *p)
 {
-    if (!p) WORK(); /* makes the context */
+    if (!p) WORK(); /* creates the context */
     return unmake(p);
 }
 
@@ -152,7 +152,7 @@ gpu_rt_error RT(Memset2DAsync)(void *to, size_t pitch, int byte, size_t width, s
     return GPU_RT_SUCCESS;
 }
 
-/* ---- order ---- */
+/* ---- streams and events ---- */
 
 gpu_rt_error RT(StreamCreateWithFlags)(gpu_rt_stream *out, unsigned flags)
 {

@@ -1,7 +1,7 @@
-/* The file of timed products, shared by processes that time at the same moment. The code is compiled in here, against
- * an empty header in place of the vendor's (tests/fuzz/fake). */
+/* The file of timed GEMM algorithms, which processes share while they time. Includes the source file itself and
+ * compiles it against an empty header in place of the vendor's (tests/fuzz/fake). */
 #include "backend/gpu/gemm_file.c"
-#undef CHECK /* of calls of the runtime */
+#undef CHECK /* the runtime's */
 
 #include <sys/wait.h>
 
@@ -30,7 +30,7 @@ static void choose(struct gemm_file *f, const char *shape, int which)
     tt_gemm_file_save(f);
 }
 
-/* What a process that starts now would use; -1: it would time the shape itself. */
+/* What a new process would use; -1: it would time the shape itself. */
 static int kept(const char *device, const char *shape)
 {
     struct gemm_file f = opened(device);

@@ -1,5 +1,5 @@
-/* The matrix tiles of this GPU against plain loops: loads, products, what one product leaves for the next, rows,
- * stores. Where a lane's elements lie is the platform header's own business; that they are the right ones is not. */
+/* The matrix tiles of this GPU against plain loops: loads, products, a product's result as the next factor, rows,
+ * stores. Which lane holds which element is up to the platform header; the values must be right. */
 #include "backend/backend.h"
 #include "core/base/rng.h"
 #include "tests/backend/gpu/tiles.h"
@@ -40,7 +40,7 @@ static void compare(const char *what, const float *got, const double *want, int 
               want[i]);
 }
 
-/* Runs the kernel on a and b, and brings what it wrote. */
+/* Runs the kernel on a and b, and fetches what it wrote. */
 static void run(const uint16_t *a, const uint16_t *b, float *results, uint16_t *stored)
 {
     enum { A, B, RESULTS, STORED, BUFFERS };
@@ -50,10 +50,10 @@ static void run(const uint16_t *a, const uint16_t *b, float *results, uint16_t *
     tt_stream s;
     CHECK_OK(ops->stream_create(backend.self, &s));
     for (int i = 0; i < BUFFERS; i++) CHECK_OK(ops->alloc(backend.self, bytes[i], &p[i]));
-    CHECK_OK(ops->fill(backend.self, p[RESULTS], 0, bytes[RESULTS], s)); /* not all of it is written */
+    CHECK_OK(ops->fill(backend.self, p[RESULTS], 0, bytes[RESULTS], s)); /* the kernel does not write all of it */
     CHECK_OK(ops->copy(backend.self, p[A], a, bytes[A], TT_TO_DEVICE, s));
     CHECK_OK(ops->copy(backend.self, p[B], b, bytes[B], TT_TO_DEVICE, s));
-    gpu_stream rt = *(gpu_stream *)s; /* a stream of a GPU backend begins with the vendor's */
+    gpu_stream rt = *(gpu_stream *)s; /* a stream of a GPU backend begins with the vendor's stream */
     CHECK(tiles_launch(type, p[A], p[B], p[RESULTS], p[STORED], rt) == 0, "the launch failed");
     CHECK_OK(ops->copy(backend.self, results, p[RESULTS], bytes[RESULTS], TT_TO_HOST, s));
     CHECK_OK(ops->copy(backend.self, stored, p[STORED], bytes[STORED], TT_TO_HOST, s));

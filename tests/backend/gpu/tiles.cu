@@ -7,7 +7,7 @@ enum { THREADS = 64, LD = 24 };
 
 template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) tiles(const T *a, const T *b, float *results, T *stored)
 {
-    alignas(16) GPU_SHARED T left[16 * LD]; /* lines are read and written 16 bytes at a time */
+    alignas(16) GPU_SHARED T left[16 * LD]; /* rows are read and written 16 bytes at a time */
     alignas(16) GPU_SHARED T right[16 * LD];
     alignas(16) GPU_SHARED T out[16 * LD];
     for (int i = gpu_thread(); i < 256; i += THREADS) {

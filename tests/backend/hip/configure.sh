@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Configuring the HIP backend with a real ROCm (sysroot.sh): it is found in the layouts of AMD's packages, `native` is the
-# chip that is here, and what cannot work is refused in one message of ours, before CMake's own.
+# Configures the HIP backend with a real ROCm (sysroot.sh). It is found in the layouts of AMD's packages, and `native`
+# means the chip in this machine. What cannot work is refused with one message of ours before CMake's own.
 set -uo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 cd -- "$here/../../.." && . tests/lib.sh
@@ -10,11 +10,11 @@ status=$?
 shown=log
 unset ROCM_PATH HIP_PATH HIPCXX HIPFLAGS CMAKE_GENERATOR
 
-configure() { # configure [-D...]: its output, as lines of words, in $dir/log
+configure() { # configure [-D...]: leaves its output, joined into one line, in $dir/log
     rm -rf "$dir/build"
     cmake -S "$root" -B "$dir/build" -DBACKEND=hip -DBUILD_TESTING=OFF "$@" >"$dir/raw" 2>&1
     status=$?
-    tr '\n' ' ' <"$dir/raw" | tr -s ' ' >"$dir/log" # CMake breaks lines where it likes
+    tr '\n' ' ' <"$dir/raw" | tr -s ' ' >"$dir/log" # CMake breaks lines anywhere
 }
 finds() { # finds WORDS [-D...]
     local words=$1
@@ -37,7 +37,7 @@ mkdir -p "$dir/new" "$dir/bin"
 ln -s "$rocm" "$dir/new/core-7.14"
 finds 'for gfx942;' -DROCM_PATH="$dir/new" -DGPU_TARGETS=gfx942 # no link called core, as without the meta package
 
-# ---- which chip is here ----
+# ---- which chip this machine has ----
 printf '#!/bin/sh\necho gfx000\necho gfx90a\necho gfx90a\n' >"$dir/bin/rocm_agent_enumerator"
 chmod +x "$dir/bin/rocm_agent_enumerator"
 PATH=$dir/bin:$PATH finds 'for gfx90a;' -DROCM_PATH="$rocm" -DCMAKE_HIP_ARCHITECTURES=native

@@ -1,11 +1,11 @@
-/* A hipBLASLt for test_blaslt.c that multiplies 8-bit matrices on the host, as its descriptors say: what blaslt.cpp
- * puts into them is seen in the numbers. */
+/* A fake hipBLASLt for test_blaslt.c. It multiplies 8-bit matrices on the host as its descriptors say, so the numbers
+ * show what blaslt.cpp put into them. */
 #include <hipblaslt/hipblaslt.h>
 
 #include "core/base/fp8.h"
 
 extern "C" int fake_hipblaslt_live;
-int fake_hipblaslt_live; /* descriptors that were not given back */
+int fake_hipblaslt_live; /* descriptors that were not freed */
 
 namespace
 {
@@ -19,7 +19,7 @@ struct layout {
 struct product {
     bool transposed[2]; /* A, B */
     const float *scale[2];
-    bool rows[2]; /* a scale for each */
+    bool rows[2]; /* one scale per row */
 };
 
 template <typename T> hipblasStatus_t make(void *out, T value)
@@ -46,7 +46,7 @@ enum tt_dtype type_of(hipDataType t)
     }
 }
 
-/* Row i of op(A), or column i of op(B): element `at` along the sum. */
+/* Row i of op(A) or column i of op(B): element `at` of the dimension that is summed. */
 double element(const void *data, const layout *m, bool along_columns, int64_t i, int64_t at)
 {
     int64_t index = along_columns ? i * m->ld + at : at * m->ld + i;
@@ -68,7 +68,7 @@ hipblasStatus_t hipblasLtMatrixLayoutDestroy(const hipblasLtMatrixLayout_t m) { 
 hipblasStatus_t hipblasLtMatrixLayoutSetAttribute(hipblasLtMatrixLayout_t, hipblasLtMatrixLayoutAttribute_t,
                                                   const void *, size_t)
 {
-    return HIPBLAS_STATUS_NOT_SUPPORTED; /* no batches here */
+    return HIPBLAS_STATUS_NOT_SUPPORTED; /* no batches */
 }
 
 hipblasStatus_t hipblasLtMatmulDescCreate(hipblasLtMatmulDesc_t *out, hipblasComputeType_t compute, hipDataType scale)
@@ -87,7 +87,7 @@ hipblasStatus_t hipblasLtMatmulDescSetAttribute(hipblasLtMatmulDesc_t desc, hipb
     case HIPBLASLT_MATMUL_DESC_TRANSB: p->transposed[1] = *(const int32_t *)value == HIPBLAS_OP_T; break;
     case HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER: p->scale[0] = *(const float *const *)value; break;
     case HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER: p->scale[1] = *(const float *const *)value; break;
-#ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT /* as blaslt.cpp has it */
+#ifdef HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER_VEC_EXT /* the same condition as in blaslt.cpp */
     case HIPBLASLT_MATMUL_DESC_A_SCALE_MODE:
     case HIPBLASLT_MATMUL_DESC_B_SCALE_MODE:
         p->rows[which == HIPBLASLT_MATMUL_DESC_B_SCALE_MODE] =
@@ -107,7 +107,8 @@ hipblasStatus_t hipblasLtMatmulPreferenceSetAttribute(hipblasLtMatmulPreference_
     return HIPBLAS_STATUS_SUCCESS;
 }
 
-/* One way, for what has scales, as hipBLASLt has other kernels without. */
+/* Proposes one algorithm if both factors have scales and none otherwise, since hipBLASLt has other kernels without
+ * scales. */
 hipblasStatus_t hipblasLtMatmulAlgoGetHeuristic(hipblasLtHandle_t, hipblasLtMatmulDesc_t desc, hipblasLtMatrixLayout_t,
                                                 hipblasLtMatrixLayout_t, hipblasLtMatrixLayout_t,
                                                 hipblasLtMatrixLayout_t, hipblasLtMatmulPreference_t, const int,

@@ -1,4 +1,4 @@
-/* What the hipBLASLt of fake_runtime.c was asked. */
+/* What was asked of the fake hipBLASLt in fake_runtime.c. */
 #ifndef TT_TEST_FAKE_LT_H
 #define TT_TEST_FAKE_LT_H
 
@@ -8,7 +8,7 @@
 
 struct fake_lt {
     bool no_fp8;           /* it proposes nothing for 8-bit factors */
-    bool no_rows;          /* it proposes nothing for scales of rows */
+    bool no_rows;          /* it proposes nothing for row scales */
     struct lt_shape shape; /* of the last product */
     struct lt_call call;
 };

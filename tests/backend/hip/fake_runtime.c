@@ -1,4 +1,4 @@
-/* A HIP runtime, a hipBLAS and a hipBLASLt for tests/backend/gpu/fake.h. */
+/* The fake HIP runtime, hipBLAS and hipBLASLt behind tests/backend/gpu/fake.h. */
 #include <hip/hip_runtime_api.h>
 #include <hipblas/hipblas.h>
 
@@ -10,7 +10,7 @@
 #define FAKE_ERROR hipErrorUnknown
 #include "tests/backend/gpu/fake_runtime.h"
 
-/* ---- what CUDA does otherwise ---- */
+/* ---- what differs from CUDA ---- */
 
 hipError_t hipRuntimeGetVersion(int *version) { return *version = fake.runtime, hipSuccess; }
 
@@ -109,12 +109,12 @@ hipblasStatus_t hipblasGemmStridedBatchedEx(hipblasHandle_t h, hipblasOperation_
         (void)b;
     (void)type_b, (void)ldb, (void)stride_b, (void)beta, (void)c, (void)type_c, (void)ldc, (void)stride_c, (void)batch;
     (void)compute, (void)algorithm;
-    if (fails("hipblasGemmStridedBatchedEx")) return HIPBLAS_STATUS_INTERNAL_ERROR; /* by its plain name */
+    if (fails("hipblasGemmStridedBatchedEx")) return HIPBLAS_STATUS_INTERNAL_ERROR; /* its name without _v2 */
     note_product(h, NULL, ((struct fake_blas *)h)->stream);
     return HIPBLAS_STATUS_SUCCESS;
 }
 
-/* ---- hipBLASLt, as blaslt.cpp hands it on ---- */
+/* ---- hipBLASLt, as blaslt.cpp wraps it ---- */
 
 struct fake_lt fake_lt;
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# kernel_stats.sh BUILD [--write]: what every kernel in the HIP build at BUILD needs on every chip it was built for,
-# read from the machine code: registers, shared memory (LDS), scratch, spills, matrix instructions, and the waves that
-# fit. Fails where a kernel spills or uses scratch, where attention is without matrix instructions, where a
-# compare-and-swap loop stands for an addition, and where backend/hip/KERNELS.md is not of this tree: it lists other
-# kernels, or other numbers although the compiler and its host are the same; --write makes it.
+# kernel_stats.sh BUILD [--write]: the resources that every kernel in the HIP build at BUILD needs on every chip it was
+# built for, read from the machine code: registers, shared memory (LDS), scratch, spills, matrix instructions and
+# occupancy. Fails if a kernel spills or uses scratch, if attention has no matrix instructions, or if an addition was
+# compiled to a compare-and-swap loop. Also fails if backend/hip/KERNELS.md is out of date: it lists other kernels, or
+# other numbers although compiler and host are the same. --write makes that page.
 set -eu
 export LC_ALL=C
 here=$(cd -- "$(dirname -- "$0")" && pwd -P)
@@ -60,17 +60,17 @@ while read -r object; do
         join "$work/notes" "$work/insns" | sed "s/^/${target##*--} /"
     done
 done <"$work/objects" >"$work/mangled"
-# names as people write them, without arguments; blanks become _ so that a line has fields
+# readable names, without arguments; blanks are removed so that each line has fixed fields
 cut -d ' ' -f 2 "$work/mangled" | "$tools/llvm-cxxfilt" | sed 's/^void //; s/([^()]*)$//; s/gpu_bf16/bf16/g; s/_Float16/fp16/g;
     s/(anonymous namespace):://g; s/, /,/g; s/ //g' | paste -d ' ' - "$work/mangled" |
     awk '{ n = $1; $1 = ""; $3 = n; sub(/^ /, ""); print }' | sort -u >"$work/kernels"
 
-# ---- what fits: blocks of a compute unit (a pair of them from gfx10 on), and so waves of each of its four SIMDs ----
+# ---- occupancy: blocks per compute unit (per pair of them from gfx10 on), and so waves on each of its four SIMDs ----
 cat >"$work/fits.awk" <<'AWK'
 function up(x, to) { return int((x + to - 1) / to) * to }
 function least(x, y) { return x < y ? x : y }
 function yes(x) { return x == "true" || x == "1" }
-# LDS that a launch adds, from the template arguments of the kernels that ask for it
+# LDS that the launch adds, computed from the template arguments
 function dynamic(name,   p, n, rows, buffers) {
     gsub(/[<>()]/, ",", name)
     n = split(name, p, /,+/)
@@ -83,14 +83,14 @@ function dynamic(name,   p, n, rows, buffers) {
     }
     if (p[1] == "forward") return ((p[3] + p[4]) * (p[2] + 4) + p[3] * (p[4] + 4)) * 4
     if (p[1] == "gradients") return ((2 * p[3] + (p[2] >= 128 && p[3] == p[4] ? 1 : 2) * p[4]) * (p[2] + 4) + p[3] * (p[4] + 4)) * 4
-    if (p[1] == "rmsnorm_backward" && p[3] == 32) return 8 * 32 * p[4] * (p[2] == "float" ? 4 : 8) * 4 # widest rows
+    if (p[1] == "rmsnorm_backward" && p[3] == 32) return 8 * 32 * p[4] * (p[2] == "float" ? 4 : 8) * 4 # the widest rows
     return 0
 }
-# The kernels of a wave width that the chip does not have are empty.
+# Kernels for a wave width that the chip does not have are empty.
 function absent(name, wave,   p) { return match(name, /flash_shape<[^,]*,[0-9]*,[0-9]*/) && substr(name, RSTART, RLENGTH) !~ "," wave "$" }
 function blocks(chip, v, s, lds, threads, wave,   per, registers, waves) {
     per = up(threads, wave) / wave
-    if (wave == 64) { # gfx9: 512 registers by 8, 8 waves; 64 KiB of LDS, gfx950 160
+    if (wave == 64) { # gfx9: 512 registers in steps of 8, at most 8 waves; 64 KiB of LDS, 160 on gfx950
         waves = least(8, int(512 / up(v > 0 ? v : 1, 8)))
         if (s > 100) waves = least(waves, 7)
         registers = int(4 * waves / per)
@@ -124,15 +124,15 @@ END {
 }
 AWK
 
-# the gate can fail: nothing, and each of these kernels, must be refused
+# the check itself can fail: an empty list, and each of these kernels, must be refused
 for line in '' 'gfx942 k 32 0 16 0 16 0 256 64 0 0' 'gfx942 k 32 0 16 0 0 1 256 64 0 0' 'gfx1100 k 32 0 16 0 0 0 256 32 0 1' \
     'gfx942 k 32 0 16 70000 0 0 256 64 0 0' 'gfx942 flash_forward<flash_shape<bf16,64,64,128,64,256,1,true,true,2,32>> 32 0 16 0 0 0 256 64 0 0'; do
     if printf '%s' "$line" | awk -f "$work/fits.awk" -f "$work/gate.awk" >/dev/null; then echo "FAIL the gate lets this pass: $line"; exit 1; fi
 done
 awk -f "$work/fits.awk" -f "$work/gate.awk" "$work/kernels" || exit 1
 
-# ---- the page ----
-compiler() { echo "$("$clang" --version | head -n 1), on $(uname -m)"; } # one version allocates registers otherwise on another host
+# ---- KERNELS.md ----
+compiler() { echo "$("$clang" --version | head -n 1), on $(uname -m)"; } # one version allocates registers differently by host
 cat >"$work/page.awk" <<'AWK'
 BEGIN { count = split("gfx90a gfx942 gfx950 gfx1100 gfx1201", order, " ") }
 absent(name, wave) { next }
@@ -187,7 +187,7 @@ TEXT
     exit 0
 fi
 names_of() { sed -n 's/^| \(`[^`]*`\) .*/\1/p' "$1" | sort; }
-stale() { # stale WHAT: < is the page, > the build
+stale() { # stale WHAT: in the diff, < is the page and > the build
     head -n 20 "$work/diff"
     echo "FAIL backend/hip/KERNELS.md $1 (<) than were built (>): tests/backend/hip/kernel_stats.sh $build --write"
     exit 1
@@ -195,7 +195,7 @@ stale() { # stale WHAT: < is the page, > the build
 names_of "$page" >"$work/listed"
 names_of "$work/table" >"$work/built"
 diff "$work/listed" "$work/built" >"$work/diff" || stale "lists other kernels"
-# what they need is the compiler's choice, so another compiler, another host or fewer chips say nothing of it
+# the numbers depend on the compiler, so they are compared only for the same compiler and host and all five chips
 chips=$(cut -d ' ' -f 1 "$work/kernels" | sort -u | grep -c .)
 if [ "$chips" = 5 ] && grep -qxF "$(compiler)" "$page"; then
     grep '^|' "$page" | diff - "$work/table" >"$work/diff" || stale "has other numbers"

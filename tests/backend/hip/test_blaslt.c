@@ -1,5 +1,5 @@
-/* blaslt.cpp on a hipBLASLt of the tests' own, which multiplies: types, scales, strides and transposition of 8-bit
- * factors reach it as they are meant. */
+/* blaslt.cpp with a fake hipBLASLt that multiplies: types, scales, strides and transposition of 8-bit factors must
+ * reach the library correctly. */
 #include "backend/hip/blaslt.h"
 #include "core/base/fp8.h"
 #include "core/base/rng.h"
@@ -9,7 +9,7 @@ enum { M = 32, N = 16, K = 48 };
 
 extern int fake_hipblaslt_live;
 
-/* hipDataType of each, and the formats of the left and the right factor. */
+/* Formats of the left and right factor, and the hipDataType of each. */
 struct pair {
     enum tt_dtype left, right;
     int type_left, type_right;
@@ -20,7 +20,7 @@ static void fill(uint8_t *codes, int64_t n, enum tt_dtype type, uint64_t stream)
     for (int64_t i = 0; i < n; i++) codes[i] = tt_to_fp8((float)tt_normal(5, stream, (uint64_t)i) * 3, type);
 }
 
-/* d (M, N) = right (M, K) · leftᵀ, left (N, K), all by rows: what blas.c asks for. */
+/* d (M, N) = right (M, K) · leftᵀ with left (N, K), all row-major, as blas.c calls it. */
 static void check_pair(const struct pair *t, float beta, bool rows)
 {
     static uint8_t left[N * K], right[M * K];
@@ -42,7 +42,7 @@ static void check_pair(const struct pair *t, float beta, bool rows)
     CHECK(!tt_lt_open(&lt));
     int e = tt_lt_plan(&shape, &plan);
     CHECK(!e || rows, "error %d", e);
-    if (e) { /* a hipBLASLt that is too old for scales of rows refuses */
+    if (e) { /* a hipBLASLt that is too old for row scales refuses */
         tt_lt_plan_free(plan);
         tt_lt_close(lt);
         return;

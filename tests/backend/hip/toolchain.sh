@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds and links the whole of tt with a real ROCm, for chips of every kind, and starts it: there is no AMD GPU, and it
-# says so. The ROCm comes from Debian (sysroot.sh, where ROCM_SUITE chooses it) and is cached; what was built is kept too,
-# so a second run only looks.
+# Builds and links all of tt with a real ROCm for chips of every kind, and starts it; without an AMD GPU it must
+# say so. The ROCm comes from Debian (sysroot.sh; ROCM_SUITE chooses the suite) and is cached. The build is kept too, so
+# a second run is quick.
 set -uo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 cd -- "$here/../../.." && . tests/lib.sh
 : "${TT_BUILD:?is the build folder that the program goes into}"
 build=$TT_BUILD/hip${ROCM_SUITE:+-$ROCM_SUITE}
 log=$build/build.log
-chips=${TT_HIP_CHIPS:-gfx90a gfx942 gfx950 gfx1100 gfx1201} # fewer, for who is in a hurry
-flags=${TT_HIP_FLAGS:+-DCMAKE_HIP_FLAGS_RELEASE=$TT_HIP_FLAGS} # as fast as it compiles, where nobody reads the machine code
+chips=${TT_HIP_CHIPS:-gfx90a gfx942 gfx950 gfx1100 gfx1201} # set TT_HIP_CHIPS to fewer for a quicker run
+flags=${TT_HIP_FLAGS:+-DCMAKE_HIP_FLAGS_RELEASE=$TT_HIP_FLAGS} # cheaper optimisation, if nobody reads the machine code
 
 rocm=$("$here/sysroot.sh")
 status=$?
@@ -39,7 +39,7 @@ for chip in $chips; do
 done
 "$build/tt" --version | grep -q '(hip)' || fail "tt --version does not name its backend"
 
-# ---- it starts, and says that there is no GPU ----
+# ---- it starts, and reports that there is no GPU ----
 if [ ! -e /dev/kfd ]; then
     begin=$(date +%s%N)
     (cd "$dir" && "$build/tt" train) >"$build/out" 2>"$build/err"
@@ -50,7 +50,7 @@ if [ ! -e /dev/kfd ]; then
     grep -q 'no AMD GPU' "$build/err" || fail "tt train without a GPU says: $(cat "$build/err")"
     [ ! -s "$build/out" ] || fail "tt train without a GPU prints: $(cat "$build/out")"
     [ -z "$(ls -A "$dir")" ] || fail "tt train without a GPU leaves: $(ls "$dir")"
-    [ $took -lt 5000 ] || fail "tt train needs $took ms to see that there is no GPU" # a fraction of a second, when idle
+    [ $took -lt 5000 ] || fail "tt train needs $took ms to see that there is no GPU" # normally a fraction of a second
 fi
 
 passed "tt builds with $version for $chips, and starts"

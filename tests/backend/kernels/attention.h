@@ -1,4 +1,4 @@
-/* Attention in float64, forward and backward, and what rounding may do to its gradients. */
+/* Attention in float64, forward and backward, and bounds for the rounding errors of its gradients. */
 #ifndef TT_TEST_ATTENTION_H
 #define TT_TEST_ATTENTION_H
 
@@ -6,7 +6,7 @@
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
 
-/* Of T = B·S rows of q (H·D), k and v (KV·D each). */
+/* T = B·S rows, each with q (H·D), k and v (KV·D each). */
 struct dims {
     int64_t B, S, H, KV, D;
     double scale;
@@ -34,7 +34,7 @@ static void add_sizes(double *out, double factor, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) out[i] += factor * fabs(x[i]);
 }
 
-/* Offsets of head h of row (b, i) in packed qkv: its query, and the key and value of row (b, j). */
+/* Offsets of head h in packed qkv: the query of row (b, i), and the key and value of row (b, j). */
 static int64_t query(const struct dims *d, int64_t b, int64_t i, int64_t h)
 {
     return (b * d->S + i) * columns(d) + h * d->D;
@@ -50,9 +50,9 @@ static int64_t value(const struct dims *d, int64_t b, int64_t j, int64_t h)
     return key(d, b, j, h) + d->KV * d->D;
 }
 
-static enum cut cut; /* of the cases that follow: how their rows are cut into documents */
+static enum cut cut; /* how the rows of the next cases are cut into documents */
 
-/* p[0..i] = the probabilities with which token i of head h attends; returns lse. */
+/* p[0..i] = the probabilities with which token i of head h attends to tokens 0..i; returns lse. */
 static double probabilities(const struct dims *d, const double *qkv, int64_t b, int64_t h, int64_t i, double *p)
 {
     int64_t first = document_start(cut, b, i);
@@ -61,7 +61,7 @@ static double probabilities(const struct dims *d, const double *qkv, int64_t b, 
     return softmax_row(p + first, i + 1 - first, d->scale, p + first);
 }
 
-/* With `sizes`, o is the sum of the sizes of what it is the sum of. */
+/* With `sizes`, o sums the magnitudes of the terms instead of the terms. */
 static void attend_sizes(const struct dims *d, const double *qkv, double *o, double *lse, bool sizes)
 {
     double *p = must(calloc((size_t)d->S, sizeof *p));
@@ -84,8 +84,8 @@ static void attend(const struct dims *d, const double *qkv, double *o, double *l
 
 static void attend_packed(const double *qkv, double *o, const void *context) { attend(context, qkv, o, NULL); }
 
-/* What rounding does on the way: to probabilities and to dS, relatively and besides; to o, relatively; to sums of
- * products, relatively to the sum of their sizes. */
+/* Rounding errors: of probabilities and dS, a relative part and an absolute one (`least`); of o, relative; of sums of
+ * products, relative to the sum of the magnitudes. */
 struct rounding {
     double relative, least, o, sums;
 };
@@ -97,8 +97,8 @@ static double dot_sizes(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* Adds to `most` what rounding may do at most to the gradients through query i of head h, whose probabilities are p and
- * dS (scaled) ds: these are off, and so are the products of them. delta is off by the rounding of o. */
+/* Adds to `most` the largest rounding error of the gradients through query i of head h, with probabilities p and scaled
+ * dS in ds. Both carry errors, and so do the products with them; delta carries the rounding error of o. */
 static void attend_backward_errors(const struct dims *d, const double *qkv, int64_t b, int64_t h, int64_t i,
                                    const double *dy, const double *p, const double *ds, struct rounding r, double *most)
 {
@@ -118,7 +118,7 @@ static void attend_backward_errors(const struct dims *d, const double *qkv, int6
     }
 }
 
-/* The gradients, and with `most` what rounding may do to them. */
+/* The gradients; if `most` is given, also the bounds of their rounding errors. */
 static void attend_backward(const struct dims *d, const double *qkv, const double *dout, double *dqkv,
                             struct rounding r, double *most)
 {

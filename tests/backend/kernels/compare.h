@@ -1,4 +1,4 @@
-/* Comparing what a kernel computed with a reference, and a reference with finite differences. */
+/* Compares a kernel's results with a reference, and a reference with finite differences. */
 #ifndef TT_TEST_COMPARE_H
 #define TT_TEST_COMPARE_H
 
@@ -8,16 +8,16 @@
 #include "core/base/fp8.h"
 #include "tests/backend/kernels/tensor.h"
 
-/* Errors are not all as large as the worst: of the tolerance, their norm may have this share. */
+/* Not every error is as large as the worst: the norm of all errors may be this share of the norm of the tolerances. */
 #define NORM_SHARE 0.5
 
-/* Elements that are too few for their norm to say more than the worst of them. */
+/* With fewer elements than this, the norm says no more than the worst element. */
 enum { FEW = 32 };
 
 struct difference {
-    int64_t worst;      /* element, by ratio */
-    double ratio;       /* of its error to what is allowed; infinite when one of the two is not finite */
-    double error, size; /* Euclidean norms of the error and of what was wanted */
+    int64_t worst;      /* the element with the largest ratio */
+    double ratio;       /* error over tolerance; infinite if only one value is finite */
+    double error, size; /* Euclidean norms of the error and of the reference */
 };
 
 static inline struct difference compare(const double *got, const double *want, int64_t n, double rel, double abs)
@@ -42,12 +42,12 @@ static inline double roundoff(int type)
     return type == TT_BF16 ? 0x1p-8 : type == TT_F16 ? 0x1p-11 : 0x1p-24;
 }
 
-/* Every element within abs + rel·|want|, and the error's norm within half of what that allows. A 16-bit output may be
- * off by its own rounding besides. */
+/* Every element is within abs + rel·|want|, and the norm of the errors within half of what that allows. A 16-bit output
+ * may also be off by its own rounding. */
 static inline void close_to(const struct tensor *t, double *want, double rel, double abs)
 {
     int64_t n = t->rows * t->cols;
-    for (int64_t i = 0; i < n && t->type == TT_F16; i++) /* what rounds beyond the format's largest is infinite there */
+    for (int64_t i = 0; i < n && t->type == TT_F16; i++) /* what rounds beyond the largest fp16 number is infinite */
         if (fabs(want[i]) >= 65520) want[i] = copysign((double)INFINITY, want[i]);
     if (t->type == TT_BF16 || t->type == TT_F16) rel += 2 * roundoff(t->type), abs += roundoff(t->type) * 0x1p-6;
     struct difference d = compare(t->v, want, n, rel, abs);
@@ -59,14 +59,14 @@ static inline void close_to(const struct tensor *t, double *want, double rel, do
           want[d.worst], d.ratio, d.error / (d.size + DBL_MIN), allowed / (d.size + DBL_MIN));
 }
 
-/* Every element within its own bound, which is what rounding does at most, and the error's norm within half of theirs.
- * A 16-bit output may be off by its own rounding besides. */
+/* Every element is within its own bound `most`, the largest rounding error, and the norm of the errors within half of
+ * the norm of the bounds. A 16-bit output may also be off by its own rounding. */
 static inline void within(const struct tensor *t, const double *want, const double *most)
 {
     int64_t n = t->rows * t->cols, worst = 0;
     double ratio = 0, errors = 0, bounds = 0, step = t->type == TT_F16 ? 0x1p-24 : 1e-30;
     for (int64_t i = 0; i < n; i++) {
-        bool beyond = t->type == TT_F16 && fabs(want[i]) + most[i] >= 65504; /* it may or may not be infinite there */
+        bool beyond = t->type == TT_F16 && fabs(want[i]) + most[i] >= 65504; /* infinite or not: both are right */
         if (beyond && (isinf(t->v[i]) || fabs(t->v[i]) > 60000) && (t->v[i] > 0) == (want[i] > 0)) continue;
         double bound = most[i] + step + (t->type == TT_F32 ? 1 : 2) * roundoff(t->type) * fabs(want[i]);
         double error = fabs(t->v[i] - want[i]), of = error <= DBL_MAX ? error / bound : (double)INFINITY;
@@ -80,7 +80,7 @@ static inline void within(const struct tensor *t, const double *want, const doub
           t->v[worst], want[worst], ratio, sqrt(errors) / (sqrt(bounds) + DBL_MIN));
 }
 
-/* To the last bit. */
+/* Equal to the last bit. */
 static inline void exactly(const struct tensor *t, const double *want)
 {
     int64_t n = t->rows * t->cols, i = 0;
@@ -91,7 +91,7 @@ static inline void exactly(const struct tensor *t, const double *want)
 
 /* ---- `amax` of a kernel that writes a tensor (kernels_fp8.h) ---- */
 
-/* In turn none, 0, and a number that is larger than some tensors and smaller than others. */
+/* In turn: NULL, 0, and a number larger than some tensors and smaller than others. */
 static inline struct tensor *new_amax(void)
 {
     static int calls;
@@ -99,7 +99,7 @@ static inline struct tensor *new_amax(void)
     return calls % 3 == 1 ? NULL : given("amax", TT_F32, 1, 1, 0, &before);
 }
 
-/* What it must be after a launch: the larger one of `before` and the magnitudes of x as it is stored; NaN if one is. */
+/* The value after a launch: the larger of `before` and the largest magnitude in x as stored; NaN if x contains one. */
 static inline double largest(const struct tensor *x, double before)
 {
     for (int64_t i = 0; i < x->rows * x->cols; i++)
@@ -115,7 +115,7 @@ static inline void amax_is_of(const struct tensor *amax, double before, const st
           tt_kernel_name(kt.kernel), kt.label, x->name, amax->v[0], want);
 }
 
-/* The very codes of a cast of x as it is stored, or of x transposed. */
+/* Exactly the codes that a cast of x as stored gives, or of x transposed. */
 static inline void codes_are_of(const struct tensor *codes, const struct tensor *x, float scale, enum tt_dtype type,
                                 bool transposed)
 {
@@ -129,7 +129,7 @@ static inline void codes_are_of(const struct tensor *codes, const struct tensor 
     }
 }
 
-/* ---- finite differences, of the references themselves ---- */
+/* ---- finite differences, to check the references ---- */
 
 typedef void (*function)(const double *x, double *y, const void *context);
 
@@ -148,7 +148,7 @@ static inline double slope(function f, const void *context, double *x, int64_t i
     return sum;
 }
 
-/* That dx is what dy becomes on its way back through y = f(x): up to 64 elements of x, by central differences. */
+/* Checks that dx is the gradient that dy gives for y = f(x), in up to 64 elements of x, by central differences. */
 static inline void check_gradient(const char *what, function f, const void *context, double *x, int64_t nx,
                                   const double *dy, int64_t ny, const double *dx)
 {

@@ -1,5 +1,5 @@
-/* Which test program covers which kernel. A kernel in no list, or in two, does not compile; a program that did not
- * launch all of its own fails. */
+/* Which test program covers which kernel. A kernel in no list or in two does not compile. A program that does not
+ * launch every kernel of its list fails. */
 #ifndef TT_TEST_COVERAGE_H
 #define TT_TEST_COVERAGE_H
 

@@ -1,11 +1,12 @@
-/* Rows of tokens cut into documents, for the tests of kernels that keep attention inside them. */
+/* Rows of tokens cut into documents, for the tests of kernels that restrict attention to a document. */
 #ifndef TT_TEST_DOCUMENTS_H
 #define TT_TEST_DOCUMENTS_H
 
 #include "tests/backend/kernels/tensor.h"
 
-/* JOINED: no bounds at all. WHOLE: a document in each row. SINGLE: of one token each. AT_TILES: they end where tiles
- * do; AROUND_TILES: one token before that, and one after it. MIXED: long and short ones, other ones in every row. */
+/* JOINED: no bounds. WHOLE: one document per row. SINGLE: one token per document. AT_TILES: documents end where tiles
+ * end. AROUND_TILES: one token before and one token after that. MIXED: long and short documents, different in every
+ * row. */
 enum cut { JOINED, WHOLE, SINGLE, AT_TILES, AROUND_TILES, MIXED, CUTS };
 
 struct documents {
@@ -23,7 +24,7 @@ static inline bool ends_document(enum cut cut, int64_t b, int64_t i)
     }
 }
 
-/* The bounds of a token's document, by looking for its ends. */
+/* The bounds of a token's document, found by searching for its ends. */
 static inline int64_t document_start(enum cut cut, int64_t b, int64_t i)
 {
     while (i > 0 && !ends_document(cut, b, i - 1)) i--;

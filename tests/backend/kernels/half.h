@@ -1,4 +1,4 @@
-/* The 16-bit number formats, in plain arithmetic, so that tests need nothing of the device that computes in them. */
+/* The 16-bit number formats in plain arithmetic, so that tests do not depend on the device under test. */
 #ifndef TT_TEST_HALF_H
 #define TT_TEST_HALF_H
 

@@ -11,9 +11,9 @@
  *         close_to(x, want, 1e-6, 0);
  *     }
  *
- * The pointers in an argument struct are those of host images. LAUNCH carries every image to the device, puts device
- * pointers in their place (kernels.def says which fields are pointers), launches, and carries the images back. It does
- * so on several backends with different numbers of threads, and checks each time that
+ * The pointers in an argument struct point into host images. LAUNCH copies every image to the device, replaces the
+ * pointers with device pointers (kernels.def says which fields are pointers), launches, and copies the images back. It
+ * does so on several backends with different numbers of threads, and checks each time that
  *   - nothing outside a buffer, and no gap between the rows of a view, was written;
  *   - what kernels.def calls an input was not changed;
  *   - every backend wrote the same bits. */
@@ -26,7 +26,7 @@
 
 /* ---- many shapes ---- */
 
-static inline int64_t value_stride(void) { return test_few() ? 2 : 1; } /* few: every second value is left out */
+static inline int64_t value_stride(void) { return test_few() ? 2 : 1; } /* few: skip every second value */
 
 /* for EACH(n, 1, 3, 7) use(*n); */
 #define EACH(x, ...)                                                                               \
@@ -49,7 +49,8 @@ static inline void for_shapes(void (*test)(int64_t rows, int64_t cols))
         for EACH (cols, 1, 3, 7, 65, 100, 1000) test(*rows, *cols);
 }
 
-/* Rows of every length for which a GPU deals a row to its threads in another way; few of them, and never left out. */
+/* One row length for each way in which a GPU distributes a row over its threads. The list is short and never
+ * reduced. */
 static const int64_t row_widths[] = {64, 256, 512, 520, 1032, 2064, 4104, 8200};
 enum { ROW_WIDTHS = sizeof row_widths / sizeof *row_widths };
 
@@ -65,7 +66,7 @@ static inline void for_lengths(void (*test)(int64_t n))
 
 /* ---- programs ---- */
 
-/* Where the number of threads asked for changes nothing. */
+/* On a GPU the number of threads has no effect. */
 static inline bool on_a_gpu(void) { return !strcmp(tt_backend_name(), "cuda") || !strcmp(tt_backend_name(), "hip"); }
 
 static inline tt_status open_backends_with(enum tt_kernel_set kernels)
@@ -87,7 +88,7 @@ static inline tt_status open_backends_with(enum tt_kernel_set kernels)
 
 static inline tt_status open_backends(void) { return open_backends_with(TT_NATIVE); }
 
-/* Once for every type of activations that this device computes in. */
+/* Runs the test once for every type of activations that this device supports. */
 #define TEST_TYPES(name)                                                                           \
     do {                                                                                           \
         for (kt.dtype = TT_F32; kt.dtype < TT_DTYPES; kt.dtype++)                                  \
@@ -101,7 +102,7 @@ static inline void close_backends(void)
     for (int i = 0; i < kt.backend_count; i++) tt_backend_close(&kt.backends[i]);
 }
 
-/* On a device with kernels of its own: the same backends without them, for the tests that come. */
+/* If this device has native kernels: reopens the same backends with the portable ones, for the tests that follow. */
 static inline bool reopen_portable(void)
 {
     struct tt_device_info info = {0};
@@ -118,7 +119,7 @@ static inline bool reopen_portable(void)
 
 #define LAUNCHED(name) CHECK(kt.launches[TT_K_##name] > 0, "no test launched " #name);
 
-/* The end of main(), with the list of coverage.h that is this program's. */
+/* The end of main(). `cover` is this program's list in coverage.h. */
 #define END_KERNEL_TESTS(cover)                                                                    \
     do {                                                                                           \
         cover(LAUNCHED) close_backends();                                                          \

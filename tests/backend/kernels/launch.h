@@ -1,4 +1,4 @@
-/* Launching a kernel of the tests through the vtable, on every backend, and judging what it did to memory. */
+/* Launches a kernel through the vtable on every backend, and checks what it did to memory. */
 #ifndef TT_TEST_LAUNCH_H
 #define TT_TEST_LAUNCH_H
 
@@ -7,10 +7,10 @@
 
 enum {
     MAX_ARGS = 320,
-    SMALL = 65536, /* bytes that are hardly worth sharing: two numbers of threads are enough for them */
+    SMALL = 65536, /* bytes; below this, two thread counts are enough */
 };
 
-/* One tensor as one launch uses it. */
+/* A tensor in one launch. */
 struct use {
     struct tensor *t;
     bool written, scratch;
@@ -46,7 +46,7 @@ static inline bool same(const uint8_t *a, const uint8_t *b, size_t n, const stru
     return false;
 }
 
-/* What the kernel had no business to write: all of an input, the guards and gaps of an output. */
+/* Checks what the kernel must not write: all of an input, and the guards and gaps of an output. */
 static inline bool untouched(const struct use *u, const uint8_t *after)
 {
     const struct tensor *t = u->t;
@@ -60,7 +60,7 @@ static inline bool untouched(const struct use *u, const uint8_t *after)
     return true;
 }
 
-/* Judges the image that a backend left, and keeps the first. */
+/* Checks the image that a backend left, and keeps the first one. */
 static inline bool judge(struct use *u, uint8_t *after)
 {
     test_checks++;
@@ -80,7 +80,7 @@ static inline bool judge(struct use *u, uint8_t *after)
     return good;
 }
 
-/* What a launch is made of: the arguments, their pointers, and the tensors these lead to. */
+/* A launch: its arguments, their pointers, and the tensors they point into. */
 struct call {
     const void *args;
     struct tt_operand operands[TT_MAX_OPERANDS];
@@ -95,7 +95,7 @@ static inline uint8_t *pointer_at(const void *args, size_t field)
     return p;
 }
 
-/* The arguments with the pointers of this backend's copies. */
+/* Replaces the pointers with those of this backend's copies. */
 static inline void relocate(const struct call *c, uint8_t *moved)
 {
     for (int i = 0; i < c->operand_count; i++) {
@@ -152,7 +152,7 @@ static inline bool launch_on(struct tt_backend *b, struct call *c)
     return good;
 }
 
-/* The tensors become what the first backend left. */
+/* Copies the first backend's results into the tensors. */
 static inline void keep_results(struct call *c)
 {
     for (int i = 0; i < c->use_count; i++) {
@@ -163,7 +163,7 @@ static inline void keep_results(struct call *c)
     }
 }
 
-/* Launches on every backend; the tensors then hold what the first one left. */
+/* Launches on every backend; the tensors then hold the results of the first one. */
 static inline void launch(enum tt_kernel kernel, const void *args)
 {
     struct call c = {.args = args};
@@ -186,7 +186,7 @@ static inline void launch(enum tt_kernel kernel, const void *args)
     kt.launches[kernel]++;
 }
 
-/* LAUNCH(scale, .x = ..., .n = ...): the arguments by name; the type is that of the test. */
+/* LAUNCH(scale, .x = ..., .n = ...): named arguments; the type is that of the running test. */
 #define LAUNCH(name, ...)                                                                          \
     launch(TT_K_##name, &(struct tt_##name##_args){.dtype = kt.dtype, __VA_ARGS__})
 

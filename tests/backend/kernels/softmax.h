@@ -1,11 +1,11 @@
-/* Softmax of a row in fp64, for all tests that compare with one. */
+/* Softmax of a row in fp64, for all tests that need one. */
 #ifndef TT_TEST_SOFTMAX_H
 #define TT_TEST_SOFTMAX_H
 
 #include <math.h>
 #include <stdint.h>
 
-/* p = softmax(scale·x) of n elements; returns the log of the sum. */
+/* p = softmax(scale·x) of n elements; returns the log of the sum of exponentials. */
 static inline double softmax_row(const double *x, int64_t n, double scale, double *p)
 {
     double top = -(double)INFINITY, sum = 0;

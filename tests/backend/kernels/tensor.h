@@ -1,4 +1,4 @@
-/* The cases of the kernel tests and their tensors: guarded host images, filled with random numbers or with poison. */
+/* The cases of the kernel tests and their tensors: guarded host images, filled with random numbers or poison. */
 #ifndef TT_TEST_TENSOR_H
 #define TT_TEST_TENSOR_H
 
@@ -17,17 +17,17 @@ enum {
     MAX_SCRATCH = 64,
 };
 
-/* Beyond the number formats: */
+/* Element types besides enum tt_dtype. */
 enum { INT32 = TT_DTYPES, BYTES };
 
-/* rows x cols elements, ld apart, inside a guarded host image. */
+/* rows x cols elements with leading dimension ld, inside a guarded host image. */
 struct tensor {
     const char *name;
     int type; /* enum tt_dtype, INT32 or BYTES */
     int64_t rows, cols, ld;
     size_t element, total; /* bytes of an element, of the image */
     uint8_t *image;
-    uint8_t *data; /* the first element: what goes into an argument struct */
+    uint8_t *data; /* the first element, for an argument struct */
     double *v;     /* the values, dense; NULL for BYTES */
 };
 
@@ -35,14 +35,14 @@ static struct {
     struct tt_backend backends[MAX_BACKENDS]; /* the same device, with 1, 4, 2 and 3 threads */
     int backend_count;
     bool has[TT_DTYPES];
-    enum tt_dtype dtype; /* of activations, in the test that runs now */
+    enum tt_dtype dtype; /* of activations in the running test */
 
-    char label[200]; /* of the case that runs now */
+    char label[200]; /* of the running case */
     enum tt_kernel kernel;
     struct tensor tensors[MAX_TENSORS];
     double *arrays[MAX_SCRATCH];
     int tensor_count, array_count;
-    uint64_t draws; /* random tensors so far: each has its own stream */
+    uint64_t draws; /* random tensors so far; each has its own random stream */
     int64_t launches[TT_KERNELS];
 } kt;
 
@@ -58,7 +58,7 @@ static inline void forget_case(void)
     kt.tensor_count = kt.array_count = 0;
 }
 
-/* Names the case that begins, for the reports, and frees what the one before had. */
+/* Begins a case: gives it a name for reports, and frees what the previous one used. */
 static inline void __attribute__((format(printf, 1, 2))) new_case(const char *format, ...)
 {
     forget_case();
@@ -75,7 +75,7 @@ static inline void *must(void *p)
     exit(1);
 }
 
-/* Room for a reference's results until the case ends. */
+/* Memory for a reference's results, freed when the case ends. */
 static inline double *doubles(int64_t n)
 {
     double *p = must(calloc((size_t)n + 1, sizeof *p));
@@ -123,27 +123,28 @@ static inline void write_element(int type, uint8_t *p, double x)
     else memcpy(p, &h, sizeof h);
 }
 
-/* The image to the values. */
+/* Converts the image to values. */
 static inline void decode(struct tensor *t)
 {
     for (int64_t i = 0; t->v && i < t->rows * t->cols; i++) t->v[i] = read_element(t->type, element(t, i));
 }
 
-/* The values to the image, and back, so that both hold what the type can. */
+/* Converts the values to the image and back, so that both hold the rounded numbers. */
 static inline void encode(struct tensor *t)
 {
     for (int64_t i = 0; t->v && i < t->rows * t->cols; i++) write_element(t->type, element(t, i), t->v[i]);
     decode(t);
 }
 
-/* By turns a number, which anything done to it changes, and NaN, which spreads to whatever is computed from it. */
+/* Alternates a number, which any arithmetic changes, with a NaN, which spreads to whatever is computed from it. */
 static inline void poison(uint8_t *image, size_t bytes)
 {
     static const uint8_t words[8] = {0xc3, 0xa5, 0xf7, 0xc2, 0xff, 0xff, 0xff, 0xff};
     for (size_t i = 0; i < bytes; i++) image[i] = words[i % sizeof words];
 }
 
-/* With gap > 0 a view: rows cols + gap apart, the first starting one element into the buffer. Contents are poison. */
+/* With gap > 0 this is a view: rows are cols + gap apart and begin one element into the buffer. Its contents are
+ * poison. */
 static inline struct tensor *new_tensor(const char *name, int type, int64_t rows, int64_t cols, int64_t gap)
 {
     if (kt.tensor_count == MAX_TENSORS) must(NULL);
@@ -160,7 +161,7 @@ static inline struct tensor *new_tensor(const char *name, int type, int64_t rows
     return t;
 }
 
-/* To be written by a kernel: NaN now. */
+/* A tensor for a kernel to write, filled with NaN. */
 static inline struct tensor *output(const char *name, int type, int64_t rows, int64_t cols, int64_t gap)
 {
     struct tensor *t = new_tensor(name, type, rows, cols, gap);
@@ -169,7 +170,7 @@ static inline struct tensor *output(const char *name, int type, int64_t rows, in
     return t;
 }
 
-/* N(0, scale²), never drawn before. */
+/* N(0, scale²), new numbers with every call. */
 static inline struct tensor *input(const char *name, int type, int64_t rows, int64_t cols, int64_t gap, double scale)
 {
     struct tensor *t = new_tensor(name, type, rows, cols, gap);
@@ -198,7 +199,7 @@ static inline struct tensor *integer(const char *name, int32_t value)
     return t;
 }
 
-/* The values of v. */
+/* A tensor with the values v. */
 static inline struct tensor *given(const char *name, int type, int64_t rows, int64_t cols, int64_t gap, const double *v)
 {
     struct tensor *t = new_tensor(name, type, rows, cols, gap);
@@ -207,7 +208,7 @@ static inline struct tensor *given(const char *name, int type, int64_t rows, int
     return t;
 }
 
-/* A struct, or an array of them. */
+/* A struct or an array of structs. */
 static inline struct tensor *structure(const char *name, const void *contents, size_t bytes)
 {
     struct tensor *t = new_tensor(name, BYTES, 1, (int64_t)bytes, 0);

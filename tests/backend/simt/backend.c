@@ -1,7 +1,7 @@
-/* The vtable over the SIMT machine, for tests only: memory of the host, kernels of backend/gpu, matrices multiplied by
- * three loops. All is done before a call returns. The number of threads that a test asks for picks the order in which
- * the machine runs a kernel's threads (1: forward, 4: reverse, others: shuffled), so that a test that compares what
- * different numbers of threads compute compares orders. */
+/* A backend vtable on the SIMT machine, for tests only: host memory, the kernels of backend/gpu, and matrix products by
+ * three loops. All work is done before a call returns. The number of threads that a test asks for selects the order in
+ * which the machine runs a kernel's threads (1: forward, 4: reverse, others: shuffled). A test that compares the
+ * results of several numbers of threads therefore compares orders. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +16,19 @@
 
 struct simt {
     struct simt_device device;
-    bool portable;     /* leave kernels for one chip alone */
+    bool portable;     /* leave out kernels for one chip only */
     unsigned launches; /* so far */
 };
 
 struct tt_stream_s {
-    struct simt_device *device; /* first, as a GPU's stream begins with the vendor's */
+    struct simt_device *device; /* first, as in a GPU backend's stream */
 };
 
 struct tt_event_s {
     struct timespec at;
 };
 
-/* ---- memory: undefined contents are NaN ---- */
+/* ---- memory: uninitialised contents are NaN ---- */
 
 static tt_status simt_alloc(void *self, size_t bytes, void **out)
 {
@@ -67,7 +67,7 @@ static tt_status simt_run(void *self, enum tt_kernel kernel, const void *args, t
     (void)s;
     struct simt *simt = self;
     struct simt_device *device = &simt->device;
-    bool crowded = simt->launches++ % 2; /* each way of dividing the work is tried */
+    bool crowded = simt->launches++ % 2; /* alternates, so that each way of dividing the work is tried */
     gpu_error e =
         simt->portable ? tt_gpu_launch(kernel, args, device) : tt_gpu_launch_native(kernel, args, device, crowded);
     if (!e) return TT_OK;
@@ -77,7 +77,7 @@ static tt_status simt_run(void *self, enum tt_kernel kernel, const void *args, t
     return st;
 }
 
-/* Calls of their own, because a frame with variables in memory is slow to enter under AddressSanitizer. */
+/* Separate functions, because AddressSanitizer makes it slow to enter a frame with variables in memory. */
 static __attribute__((noinline)) double get_narrow(const uint16_t *p, enum tt_dtype type)
 {
     return type == TT_BF16 ? from_bf16(*p) : from_f16(*p);
@@ -102,7 +102,7 @@ static void put(void *p, enum tt_dtype type, int64_t i, double x)
         ((uint16_t *)p)[i] = narrow(type, x);
 }
 
-/* n vectors of k numbers, one after another; vector i begins at i·step, its numbers are `apart`. */
+/* Unpacks n vectors of k numbers. Vector i begins at first + i·step, and its numbers are `apart` from each other. */
 static double *unpack(const void *p, enum tt_dtype type, int64_t first, int64_t n, int64_t k, int64_t step,
                       int64_t apart)
 {
@@ -127,8 +127,8 @@ static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows,
 
 static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s);
 
-/* In the way that TT_GEMM_SWIGLU or TT_GEMM_ROPE says: by a kernel; or 0, and where there is none, by the product and
- * one after it. */
+/* As TT_GEMM_SWIGLU or TT_GEMM_ROPE says: fused in one kernel, or (0, or if there is no such kernel) as the product
+ * followed by a kernel. */
 static tt_status simt_gemm_with(struct simt *simt, const struct tt_gemm *g, tt_stream s)
 {
     struct tt_gemm alone = *g;
@@ -161,7 +161,7 @@ static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     return TT_OK;
 }
 
-/* ---- order ---- */
+/* ---- streams and events ---- */
 
 static tt_status simt_stream_create(void *self, tt_stream *out)
 {
@@ -283,7 +283,7 @@ static const struct tt_backend_ops ops = {
     .event_elapsed = simt_event_elapsed,
 };
 
-/* In place of the backend that the program was built with: the test programs link this file first. */
+/* Replaces the backend of the build: the test programs link this file first. */
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)
 {
     struct simt *simt = calloc(1, sizeof *simt);

@@ -1,4 +1,5 @@
-/* Stacks and the switch between them: the registers that a call must keep go to the old stack and come from the new. */
+/* Stacks and the switch between them. A switch saves the callee-saved registers to the old stack and restores them from
+ * the new one. */
 #include "tests/backend/simt/fiber.h"
 
 #include <stdint.h>
@@ -6,7 +7,7 @@
 #include <sys/mman.h>
 
 #if defined __x86_64__
-enum { ENTRY = 6, FRAME = 8 }; /* words: callee-saved registers, then the address to return to */
+enum { ENTRY = 6, FRAME = 8 }; /* in words: the callee-saved registers, then the return address */
 asm(R"(
     .text
     .globl simt_switch
@@ -30,7 +31,7 @@ simt_switch:
     .size simt_switch, .-simt_switch
 )");
 #elif defined __aarch64__
-enum { ENTRY = 11, FRAME = 20 }; /* x19 to x30, where x30 is the address to return to, and d8 to d15 */
+enum { ENTRY = 11, FRAME = 20 }; /* x19 to x30, where x30 is the return address, and d8 to d15 */
 asm(R"(
     .text
     .globl simt_switch
@@ -70,9 +71,9 @@ simt_switch:
 
 enum {
     STACK = 128 << 10,
-    GUARD = 64 << 10, /* a multiple of every size that pages have */
+    GUARD = 64 << 10, /* a multiple of every page size */
     STRIDE = GUARD + STACK,
-    COLOURS = 64, /* tops lie at different places of a page, to spread over the cache */
+    COLOURS = 64, /* stack tops have different offsets in a page, to spread over the cache */
     COLOUR = 256,
 };
 

@@ -1,6 +1,5 @@
-/* Hopper's instructions on the SIMT machine: the names of backend/cuda/gpu_hopper.h. hopper.cpp computes what each of
- * them does. Copies and products are under way until somebody waits for them, and happen as early or as late as they
- * may. */
+/* Hopper's instructions on the SIMT machine, by the names of backend/cuda/gpu_hopper.h; hopper.cpp computes them.
+ * Copies and products stay pending until somebody waits for them, and happen as early or as late as is allowed. */
 #ifndef TT_GPU_HOPPER_H
 #define TT_GPU_HOPPER_H
 
@@ -12,13 +11,13 @@
 #define HOPPER_CLUSTER_KERNEL(threads, blocks) static void
 #define HOPPER_ARGUMENT const
 
-/* ---- the chip (host): few multiprocessors, so that a block goes through many tiles ---- */
+/* ---- the chip (host): few multiprocessors, so that each block works on many tiles ---- */
 
 static inline bool hopper_chip(void) { return true; }
 static inline int hopper_multiprocessors(void) { return 3; }
 template <typename... P> static inline bool hopper_has(void (*)(P...)) { return true; }
 
-/* Behind some static memory, and so on no multiple of 1024. */
+/* After some static memory, so the address is not a multiple of 1024. */
 enum { SIMT_SHARED_AT = 1664 };
 GPU_DEVICE uint32_t hopper_address(const void *shared)
 {
@@ -35,7 +34,7 @@ void hopper_wait(uint64_t *b, int parity, SIMT_CALLER);
 void hopper_sync(int id, int threads, SIMT_CALLER);
 void hopper_sync_arrive(int id, int threads);
 
-/* ---- clusters: of one block ---- */
+/* ---- clusters, always of one block ---- */
 
 enum { HOPPER_CLUSTER = 1 };
 GPU_DEVICE int hopper_rank(void) { return 0; }
@@ -87,13 +86,13 @@ GPU_DEVICE void hopper_matrices_load(uint32_t (&w)[4], const void *row, SIMT_CAL
 template <int N> GPU_DEVICE void hopper_registers_give(void) {}
 template <int N> GPU_DEVICE void hopper_registers_take(void) {}
 
-/* ---- matrix products: a wave has 16 rows of its warpgroup's 64 ---- */
+/* ---- matrix products: a wave computes 16 of its warpgroup's 64 rows ---- */
 
 struct simt_tile_product {
     float *c;
     const uint32_t *a;          /* registers, or NULL: from_a */
-    uint64_t from_a, from_b;    /* descriptions of tiles in shared memory */
-    bool columns;               /* the columns of from_b are those of the result, else its rows are */
+    uint64_t from_a, from_b;    /* descriptors of tiles in shared memory */
+    bool columns;               /* the result's columns are from_b's columns, not its rows */
     int n, add;
     bool half;
     int group;

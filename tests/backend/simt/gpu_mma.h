@@ -1,6 +1,6 @@
-/* Matrix tiles on the SIMT machine: C[16,16] += A[16,16] · B[16,16], T 16-bit, or float and
- * rounded to tf32; C float, a wave to a tile. Which lane holds what is nothing that a kernel may know, so here are
- * three layouts, those of instructions of three chips:
+/* Matrix tiles on the SIMT machine: C[16,16] += A[16,16] · B[16,16], one wave per tile. T is a 16-bit type, or float
+ * rounded to tf32; C is float. A kernel must not depend on which lane holds which element, so there are three layouts,
+ * those of the instructions of three chips:
  *
  *   v_mfma_f32_16x16x16  waves of 64; part = lane / 16
  *                        A  row lane % 16, k = 4·part + i            C  rows 4·part + i, column lane % 16
@@ -39,7 +39,7 @@ GPU_DEVICE simt_at simt_b_at(int lane, int i) { return {i, lane % 16}; }
 GPU_DEVICE simt_at simt_c_at(int lane, int i) { return {2 * i + lane / 16, lane % 16}; }
 GPU_DEVICE int simt_slot_of(int i) { return i; }
 #endif
-enum { SIMT_TILE_C = 256 / GPU_WAVE }; /* elements of C that a lane holds; of A and B: SIMT_TILE_K */
+enum { SIMT_TILE_C = 256 / GPU_WAVE }; /* elements of C in a lane; of A and B: SIMT_TILE_K */
 
 template <typename T> struct gpu_tile_a {
     T v[SIMT_TILE_K];
@@ -96,7 +96,7 @@ template <typename T> GPU_DEVICE void gpu_tile_store(T *p, int ld, const gpu_til
     }
 }
 
-/* ---- the elements of a lane ---- */
+/* ---- the elements in a lane ---- */
 
 GPU_DEVICE int gpu_tile_row_of(int slot)
 {
@@ -120,11 +120,11 @@ template <typename F> GPU_DEVICE void gpu_tile_each(gpu_tile_c &c, F f)
     gpu_tile_each_pair(c, c, [&](int, int row, int col, float &x, float) { f(row, col, x); });
 }
 
-/* Over the lanes that share a row, which are neighbours. */
+/* Over the lanes that share a row; they are neighbours. */
 GPU_DEVICE float gpu_tile_row_max(float x) { return gpu_group_max<SIMT_TILE_SHARERS>(x); }
 GPU_DEVICE float gpu_tile_row_sum(float x) { return gpu_group_sum<SIMT_TILE_SHARERS>(x); }
 
-/* ---- whole tiles: what a wave's lanes brought, put together ---- */
+/* ---- whole tiles, put together from the operands of a wave's lanes ---- */
 
 template <typename T> struct simt_tiles {
     const gpu_tile_a<T> *a;
@@ -132,7 +132,7 @@ template <typename T> struct simt_tiles {
     gpu_tile_c *c;
 };
 
-/* Puts a lane's element into its place; lanes that hold the same must agree. */
+/* Stores a lane's element at its position. Lanes that hold the same element must agree on its value. */
 GPU_DEVICE void simt_gather(float *matrix, uint64_t *placed, int at, float x)
 {
     uint64_t bit = (uint64_t)1 << at % 64;
@@ -142,7 +142,7 @@ GPU_DEVICE void simt_gather(float *matrix, uint64_t *placed, int at, float x)
     matrix[at] = x;
 }
 
-/* What the instruction makes of a factor. */
+/* A factor as the instruction sees it: floats are rounded to tf32. */
 template <typename T> GPU_DEVICE float simt_factor(T x) { return gpu_to_float(x); }
 GPU_DEVICE float simt_factor(float x)
 {
@@ -187,7 +187,7 @@ GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile_a<T> &a, const gpu_ti
 template <typename T> struct simt_rounding {
     const gpu_tile_c *c;
     T *v;
-    simt_at (*at)(int, int); /* of v's layout */
+    simt_at (*at)(int, int); /* the layout of v */
     bool transposed;
 };
 template <typename T> GPU_DEVICE void simt_round(void *const *operands)

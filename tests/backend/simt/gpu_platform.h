@@ -1,6 +1,6 @@
-/* What the neutral names of the GPU kernels mean on the SIMT machine of simt.h, for waves of GPU_WAVE lanes (32 or 64,
- * given to the compiler). With SIMT_BACKGROUND the chip copies to shared memory in the background, as NVIDIA's do;
- * else through registers, as AMD's. */
+/* The neutral names of the GPU kernels on the SIMT machine of simt.h, for waves of GPU_WAVE lanes (32 or 64, defined on
+ * the compiler's command line). With SIMT_BACKGROUND, copies to shared memory run in the background as on NVIDIA's
+ * chips; without it they go through registers as on AMD's. */
 #ifndef TT_GPU_PLATFORM_H
 #define TT_GPU_PLATFORM_H
 
@@ -19,7 +19,7 @@
 #define GPU_DEVICE static inline
 #define GPU_MEMBER inline
 #define GPU_BOTH static inline
-#define GPU_SHARED static thread_local /* so that the machine finds it */
+#define GPU_SHARED static thread_local /* thread-local, so that the machine can find it */
 #define GPU_DYNAMIC_SHARED(name) unsigned char *name = simt_dynamic_shared()
 #define GPU_BOUNDS(threads)
 #define GPU_BOUNDS_MIN(threads, blocks)
@@ -60,7 +60,7 @@ template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)
     return bytes <= SIMT_SHARED ? simt_allow_shared((const void *)kernel, bytes) : SIMT_INVALID;
 }
 
-/* ---- kernels of some chips, as CUDA's platform has them ---- */
+/* ---- kernels for certain chips, declared as in CUDA's platform header ---- */
 
 #ifdef SIMT_NATIVE
 #define GPU_HAS_NATIVE 1
@@ -200,7 +200,7 @@ GPU_DEVICE float gpu_sqrt_fast(float x) { return sqrtf(x); }
 GPU_DEVICE float gpu_exp2_fast(float x) { return exp2f(x); }
 GPU_DEVICE float gpu_log2_fast(float x) { return log2f(x); }
 
-/* Of the GPUs' mathematical functions beyond C17's; new C libraries have it too. */
+/* Mathematical functions that GPUs have beyond C17; newer C libraries also have it. */
 #define cospi(x) simt_cospi(x)
 GPU_DEVICE double simt_cospi(double x) { return cos(M_PI * x); }
 

@@ -1,19 +1,19 @@
-/* What Hopper's instructions compute, on the SIMT machine: barriers that count bytes, copies of tiles by a map, and
- * matrix products of tiles in shared memory, whose 16-byte pieces lie exchanged as the 128-byte swizzle has it. */
+/* What Hopper's instructions compute, on the SIMT machine: barriers that count bytes, tile copies by a tensor map, and
+ * matrix products of tiles in shared memory. The 16-byte pieces of a tile are permuted by the 128-byte swizzle. */
 #include "gpu_hopper.h"
 
 enum {
     THREADS_MAX = 1024,
-    PRODUCTS_MAX = 64, /* of a thread, under way */
-    COPIES_MAX = 64,   /* of a block */
-    OUT_MAX = 8,       /* copies of a thread from shared memory */
-    MARK = 0x55,       /* of a barrier that was initialised; memory begins as 0x7f there */
+    PRODUCTS_MAX = 64, /* pending in one thread */
+    COPIES_MAX = 64,   /* pending in one block */
+    OUT_MAX = 8,       /* pending copies of one thread from shared memory */
+    MARK = 0x55,       /* of an initialised barrier; memory there begins as 0x7f */
     PIECE = 16,        /* bytes that the swizzle moves together */
 };
 
-/* ---- shared memory by its address ---- */
+/* ---- shared memory, by address ---- */
 
-/* Where a piece lies: bits 4 to 6 of its address are exchanged by bits 7 to 9. */
+/* Where a piece lies: bits 4 to 6 of its address are XORed with bits 7 to 9. */
 static unsigned char *piece_at(uint32_t address)
 {
     static unsigned char outside[PIECE];
@@ -28,7 +28,7 @@ static unsigned char *piece_at(uint32_t address)
 
 struct barrier {
     uint32_t pending : 12, count : 12, phase : 1, mark : 7;
-    int32_t bytes; /* announced and not arrived */
+    int32_t bytes; /* expected and not arrived */
 };
 static_assert(sizeof(struct barrier) == sizeof(uint64_t), "a barrier takes 8 bytes");
 
@@ -68,7 +68,8 @@ static bool second_time(void *operand)
     return was;
 }
 
-/* Whoever waited may go first, and overwrite what this thread should have been done with. */
+/* In a late order, yields once after arriving: threads that waited may run first and overwrite what this thread still
+ * uses. */
 void hopper_arrive(uint64_t *b, const char *file, int line)
 {
     bool asked = false;
@@ -78,10 +79,10 @@ void hopper_arrive(uint64_t *b, const char *file, int line)
 
 /* ---- the copy engine ---- */
 
-/* A map of words: the address, 5 sizes, 4 distances in bytes, 5 sides of the box. */
+/* A tensor map as words: the address, 5 sizes, 4 strides in bytes, 5 extents of the box. */
 enum { MAP_BASE = 0, MAP_SIZES = 1, MAP_DISTANCES = 6, MAP_BOX = 10, MAP_DIMENSIONS = 5 };
 
-/* The driver's function; it refuses what the driver refuses, and whatever is not wanted here. */
+/* Replaces the driver's function. Refuses what the driver refuses, and everything that the kernels do not use. */
 static int encode(struct hopper_map *map, int type, uint32_t dimensions, void *base, const uint64_t *sizes,
                   const uint64_t *distances, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
                   int cache, int outside)
@@ -102,18 +103,18 @@ static int encode(struct hopper_map *map, int type, uint32_t dimensions, void *b
 hopper_encoder hopper_find_encoder(void) { return encode; }
 
 struct tile_copy {
-    uint32_t to; /* or from: in shared memory */
+    uint32_t to; /* or the source; in shared memory */
     struct hopper_map map;
     int64_t at[MAP_DIMENSIONS];
     uint64_t *barrier;
 };
 static struct {
-    uint64_t block; /* whose they are */
+    uint64_t block; /* the block that they belong to */
     struct tile_copy copies[COPIES_MAX];
     int count;
 } engine;
 
-/* A row of 128 bytes of the box, read as zeros and not written where it is outside. */
+/* Copies a row of 128 bytes of the box. Outside the tensor, reads give zeros and writes are dropped. */
 static void copy_row(const struct tile_copy *c, uint32_t shared, const int64_t *at)
 {
     const uint64_t *sizes = c->map.words + MAP_SIZES, *distances = c->map.words + MAP_DISTANCES;
@@ -134,7 +135,7 @@ static void copy_row(const struct tile_copy *c, uint32_t shared, const int64_t *
     }
 }
 
-/* To shared memory, and its bytes to a barrier; or without one, from there. */
+/* Copies to shared memory and reports the bytes to the barrier. Without a barrier, copies from shared memory. */
 static void copy_tile(const struct tile_copy *c)
 {
     const uint64_t *box = c->map.words + MAP_BOX;
@@ -160,7 +161,7 @@ void hopper_copy(void *shared, const struct hopper_map *map, int row, int head, 
     engine.copies[engine.count++] = c;
 }
 
-/* Those that somebody waits for at that barrier. */
+/* Does the pending copies of a barrier that somebody waits for. */
 static void arrive_copies(const uint64_t *barrier)
 {
     int kept = 0;
@@ -173,12 +174,12 @@ static void arrive_copies(const uint64_t *barrier)
     engine.count = kept;
 }
 
-/* ---- from shared memory: a thread's groups, which leave when it waits for them, or at once ---- */
+/* ---- from shared memory: a thread's groups of copies are done when it waits for them, or at once ---- */
 
 struct outs {
     uint64_t block;
     struct tile_copy list[OUT_MAX];
-    int group[OUT_MAX], count, next; /* `next` is the group that the next one joins */
+    int group[OUT_MAX], count, next; /* `next` is the group of the next copy */
 };
 static struct outs outs[THREADS_MAX];
 
@@ -251,7 +252,7 @@ void hopper_wait(uint64_t *b, int parity, const char *file, int line)
     simt_until(SIMT_SITE, phase_ended, &a);
 }
 
-/* The numbered barriers of a block. */
+/* The numbered barriers of one block. */
 static struct {
     uint64_t block;
     int arrived[16];
@@ -290,11 +291,11 @@ void hopper_sync(int id, int threads, const char *file, int line)
 struct products {
     uint64_t block;
     struct simt_tile_product list[PRODUCTS_MAX];
-    int count, group, newest; /* the group that the next one joins; and what a wait leaves under way */
+    int count, group, newest; /* the group of the next product; groups that a wait leaves pending */
 };
 static struct products all[THREADS_MAX];
 
-/* A description of a tile: where it begins, the distance of 64 columns, and that of 8 rows. */
+/* A tile's descriptor: its address, the stride of 64 columns, and that of 8 rows. */
 struct tile_at {
     uint32_t begin, slabs, rows;
 };
@@ -311,7 +312,7 @@ template <typename T> static void read_piece(float *out, int apart, uint32_t add
     for (int i = 0; i < 8; i++) out[i * apart] = simt_widen(x[i]);
 }
 
-/* out[k][i], rows `width` apart, = element k of row `first` + i of a tile. */
+/* out[k][i] = element k of row `first` + i of a tile; the rows of `out` are `width` apart. */
 template <typename T> static void read_rows(float *out, int width, struct tile_at t, int first, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -333,7 +334,7 @@ template <typename T> static void read_columns(float *out, int width, struct til
                               (uint32_t)(i % 64) * 2);
 }
 
-/* out[k][i], of a wave's 16 rows in registers as mma has them. */
+/* out[k][i] from a wave's 16 rows in registers, in the layout of mma. */
 template <typename T> static void read_registers(float *out, const struct simt_tile_product *const *p)
 {
     for (int lane = 0; lane < GPU_WAVE; lane++)
@@ -343,7 +344,7 @@ template <typename T> static void read_registers(float *out, const struct simt_t
         }
 }
 
-/* c[i][j] += the sum over k of a[k][i]·b[k][j]; 16 x N. */
+/* c[i][j] += sum over k of a[k][i]·b[k][j]; 16 x N. */
 template <int N> static void multiply(const float *a, const float *__restrict b, float *__restrict c)
 {
     for (int i = 0; i < 16; i++)
@@ -398,7 +399,7 @@ static void multiply_any(struct products *const *wave, int number)
     }
 }
 
-/* Those of a wave that are older than its `newest` groups. */
+/* Computes a wave's products that are older than its `newest` groups. */
 static void finish(struct products *const *wave)
 {
     int done = 0, count = wave[0]->count;

@@ -1,5 +1,5 @@
-/* The machine: blocks one after another; of a block, wave after wave, each until all its threads are at a barrier of
- * the block or have ended; of a wave, lane after lane, each until it must meet others. */
+/* The machine. Blocks run one after another. In a block, each wave runs until all its threads wait at a barrier of the
+ * block or have ended. In a wave, each lane runs until it must wait for others. */
 #include "tests/backend/simt/simt.h"
 
 #include <link.h>
@@ -17,7 +17,7 @@ enum {
     THREADS_MAX = 1024,
     COPIES_MAX = 256,
     GUARD = 1024,            /* bytes on either side of a block's shared memory */
-    SHARED_PLAIN = 48 << 10, /* what a kernel gets without asking */
+    SHARED_PLAIN = 48 << 10, /* the limit without simt_allow_shared */
     KERNELS_MAX = 256,
     POISON = 0xff,
 #ifdef TT_SANITIZE
@@ -36,14 +36,14 @@ struct copy {
 };
 
 struct lane {
-    void *stack; /* where to go on */
+    void *stack; /* where to resume */
     bool ended;
-    simt_scope scope; /* of what it waits for, or SIMT_NONE */
+    simt_scope scope; /* who it waits for, or SIMT_NONE */
     simt_site site;
     simt_work work;
-    simt_ready ready; /* what it waits for with SIMT_UNTIL */
+    simt_ready ready; /* the condition it waits for with SIMT_UNTIL */
     void *operand;
-    int copies, group; /* copies under way; the number of the group that the next one joins */
+    int copies, group; /* pending copies; the group of the next copy */
 };
 
 struct allowance {
@@ -54,16 +54,16 @@ struct allowance {
 struct machine {
     struct simt_device *device;
     const simt_launch_args *launch;
-    unsigned char *stacks, *shared; /* shared: with its guards */
+    unsigned char *stacks, *shared; /* shared: including its guards */
     size_t shared_room;
     unsigned char *statics; /* static shared memory */
     size_t statics_bytes;
-    void *scheduler; /* where to go on */
+    void *scheduler; /* where to resume */
     struct lane *running, *lanes;
-    struct copy (*copies)[COPIES_MAX]; /* of each lane */
+    struct copy (*copies)[COPIES_MAX]; /* for each lane */
     struct allowance allowed[KERNELS_MAX];
     int allowed_count;
-    uint64_t blocks; /* that ran so far */
+    uint64_t blocks; /* that have run so far */
 };
 
 static struct machine m;
@@ -91,7 +91,7 @@ void simt_fault(const char *format, ...)
                      simt_here.block[1], simt_here.block[2], m.running ? "thread" : "wave of thread", simt_here.thread,
                      WAVE);
     }
-    if (m.running) leave(); /* and never come back */
+    if (m.running) leave(); /* never returns */
 }
 
 static const char *file_name(const char *path)
@@ -101,8 +101,8 @@ static const char *file_name(const char *path)
 }
 
 #ifndef TT_SANITIZE
-/* What the compiler calls, with -fsanitize=bounds, before an index that its array does not have. With the sanitizers'
- * own library that library reports it. */
+/* The compiler calls this, with -fsanitize=bounds, before it uses an index outside an array. In sanitizer builds the
+ * sanitizers' own library reports it. */
 struct array_index {
     const char *file;
     uint32_t line, column;
@@ -127,7 +127,7 @@ static uint32_t next_random(void)
     return (uint32_t)(x >> 32);
 }
 
-/* order[0..n) = 0..n-1 in the device's order. */
+/* order[0..n) = 0..n-1, in the device's order. */
 static void arrange(int *order, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -137,7 +137,7 @@ static void arrange(int *order, int n)
     }
 }
 
-/* ---- copies under way: at once in one order, as late as allowed in the other ---- */
+/* ---- pending copies: done at once in one order, as late as allowed in the other ---- */
 
 bool simt_late(void)
 {
@@ -238,7 +238,7 @@ static bool together(const struct lane &a, const struct lane &b)
     return a.scope == b.scope && a.site.line == b.site.line && same_file;
 }
 
-/* The first of n lanes that has not ended, or NULL; *uniform: all such wait for the same. */
+/* The first of n lanes that has not ended, or NULL. *uniform: all such lanes wait at the same place. */
 static struct lane *first_waiting(struct lane *lanes, int n, bool *uniform)
 {
     struct lane *first = NULL;
@@ -269,7 +269,7 @@ static const char *scope_name(simt_scope scope)
     }
 }
 
-/* Says where two lanes wait that should wait together, and for whom. */
+/* Reports two lanes that wait at different places and should wait together; `who` names the group. */
 static void diverged(const struct lane *lanes, int n, const char *who)
 {
     const struct lane *first = NULL, *other = NULL;
@@ -284,7 +284,7 @@ static void diverged(const struct lane *lanes, int n, const char *who)
                scope_name(other->scope), file_name(other->site.file), other->site.line);
 }
 
-/* Nobody goes on any more: says where one waits that waits alone. */
+/* No thread can continue: reports one that waits by itself. */
 static void stuck(int threads)
 {
     int t = 0;
@@ -293,7 +293,7 @@ static void stuck(int threads)
                file_name(m.lanes[t].site.file), m.lanes[t].site.line);
 }
 
-/* Does the work of those of n lanes from `from` on that have not ended, and lets them go on. */
+/* Does the common work of the lanes from, ..., from + n - 1 that have not ended, and lets them continue. */
 static void resolve(struct lane *wave, int from, int n)
 {
     void *operands[WAVE] = {NULL};
@@ -314,12 +314,12 @@ static int ended_lanes(const struct lane *lanes, int n)
     return count;
 }
 
-/* All lanes of a wave of n have stopped: lets those go on that have met. Answers whether there were any. */
+/* All n lanes of a wave have stopped: lets those continue that have met. Returns whether there were any. */
 static bool resolve_wave(struct lane *wave, int n)
 {
     bool uniform, any = false;
     const struct lane *first = first_waiting(wave, n, &uniform);
-    bool more = any_until(wave, n); /* lanes may yet come */
+    bool more = any_until(wave, n); /* other lanes may still come */
     if (!first || (uniform && (first->scope == SIMT_BLOCK || more))) return false;
     if (uniform && first->scope == SIMT_FULL_WAVE && (n < WAVE || ended_lanes(wave, n))) {
         simt_fault("%s:%d: a matrix instruction needs all lanes, and some have ended", file_name(first->site.file),
@@ -340,7 +340,7 @@ static bool resolve_wave(struct lane *wave, int n)
     return any;
 }
 
-/* Answers whether any of its lanes went on. */
+/* Returns whether any lane continued. */
 static bool run_wave(int wave, int n)
 {
     int order[WAVE];
@@ -361,8 +361,8 @@ static bool run_wave(int wave, int n)
 
 /* ---- shared memory ---- */
 
-/* Static arrays of shared memory are thread-local (GPU_SHARED), and nothing else of these programs is; but for the
- * sanitizers, which then have to do without. */
+/* Static arrays of shared memory are thread-local (GPU_SHARED), and these programs have no other thread-local
+ * variables. The sanitizers have some, so sanitizer builds do without this. */
 static int find_static_shared(struct dl_phdr_info *program, size_t, void *)
 {
     for (int i = 0; i < program->dlpi_phnum; i++) {
@@ -370,7 +370,7 @@ static int find_static_shared(struct dl_phdr_info *program, size_t, void *)
         m.statics = (unsigned char *)program->dlpi_tls_data;
         m.statics_bytes = program->dlpi_phdr[i].p_memsz;
     }
-    return 1; /* the first is the program itself */
+    return 1; /* the program itself comes first */
 }
 
 unsigned char *simt_dynamic_shared(void) { return m.shared + GUARD; }

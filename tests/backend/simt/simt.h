@@ -1,10 +1,10 @@
-/* A small SIMT machine on the CPU: it runs the kernels of backend/gpu as they are, one block after another, every
- * thread of a block on a stack of its own. Threads stop only where they must meet others; who of them runs first is the
- * device's order. A kernel that is right computes the same in every order; one that lacks a barrier does not.
+/* A small SIMT machine on the CPU. It runs the kernels of backend/gpu unchanged, one block after another, every thread
+ * of a block on its own stack. Threads stop only where they must wait for others; the device's order decides who runs
+ * first. A correct kernel computes the same in every order; one that lacks a barrier does not.
  *
- * What a GPU would pass over in silence is a fault here: threads that wait where the others never come, a lane that
- * reads from one that takes no part, an access of 16 bytes that is not on a multiple of 16, writes beyond the shared
- * memory of a block, an index beyond a static array. Shared memory begins each block as NaN. */
+ * Errors that a GPU would ignore are faults here: threads that wait where the others never come, a lane that reads from
+ * one that takes no part, a 16-byte access that is not aligned to 16, writes outside a block's shared memory, an index
+ * outside a static array. Shared memory begins each block as NaN. */
 #ifndef TT_SIMT_H
 #define TT_SIMT_H
 
@@ -12,15 +12,15 @@
 
 enum simt_order { SIMT_FORWARD, SIMT_REVERSE, SIMT_SHUFFLED };
 
-/* What a gpu_stream leads to. */
+/* What a gpu_stream points to. */
 struct simt_device {
     enum simt_order order;
-    uint64_t random; /* state of the order */
-    char fault[600]; /* empty, or what went wrong in a launch; it stays until it is read */
+    uint64_t random; /* state of the shuffling */
+    char fault[600]; /* empty, or the error of a launch; stays until it is read */
 };
 
 enum {
-    SIMT_INVALID = 1, /* gpu_error: what the vendors call an invalid value */
+    SIMT_INVALID = 1, /* a gpu_error: "invalid value", as vendors call it */
     SIMT_FAULT = 2,   /* device->fault says more */
 };
 
@@ -60,20 +60,20 @@ struct simt_place {
     int thread, threads;
     unsigned block[3], blocks[3];
 };
-extern struct simt_place simt_here; /* of the thread that runs now */
+extern struct simt_place simt_here; /* of the running thread */
 
 unsigned char *simt_dynamic_shared(void);
 size_t simt_dynamic_bytes(void);
-uint64_t simt_block_number(void); /* of all blocks that ever ran: no two have the same */
+uint64_t simt_block_number(void); /* unique among all blocks that ever ran */
 
-/* Ends the launch; what the thread was about to do does not happen. */
+/* Ends the launch; the thread does not continue. */
 void simt_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- meeting others ----
- * A thread brings an operand, waits for the others, and goes on after `work` was done, once, on all their operands:
- * operands[lane], NULL for lanes that take no part. Who must come:
- *   GROUP       the lanes of the same GPU_GROUP that have not ended; those of the whole wave work together when they
- *               meet. Kernels deal rows to groups, and in a wave of two groups the other one may have a row less.
+/* ---- waiting for others ----
+ * A thread brings an operand, waits for the others, and continues after `work` was called once with everybody's
+ * operands: operands[lane], NULL for lanes that take no part. The scope says who must come:
+ *   GROUP       the lanes of the same GPU_GROUP that have not ended. If the whole wave meets, it does `work` together.
+ *               Kernels distribute rows to groups, so in a wave of two groups one may have a row less.
  *   WAVE        all lanes of the wave that have not ended
  *   FULL_WAVE   all lanes of the wave, none of which may have ended: matrix instructions
  *   BLOCK       all threads of the block that have not ended; no operands
@@ -86,22 +86,22 @@ struct simt_site {
     const char *file;
     int line;
 };
-/* Parameters of a function whose callers are sites, and the site. */
+/* Parameters that capture the caller's source line, and the site made of them. */
 #define SIMT_CALLER const char *file = __builtin_FILE(), int line = __builtin_LINE()
 #define SIMT_SITE (simt_site{file, line})
 
 void simt_meet(simt_scope scope, simt_site site, simt_work work, void *operand);
 
-/* A thread waits alone until `ready` is true of its operand, which it is asked as long as other threads go on. */
+/* A thread waits alone until `ready` returns true. It is called again as long as other threads make progress. */
 typedef bool (*simt_ready)(void *operand);
 void simt_until(simt_site site, simt_ready ready, void *operand);
 
-/* c[i][j] += the sum over k of a[k][i]·b[k][j]; all 16 x 16. */
+/* c[i][j] += sum over k of a[k][i]·b[k][j]; all 16 x 16. */
 void simt_product(const float *a, const float *b, float *c);
 
-/* ---- copies under way ---- */
+/* ---- pending copies ---- */
 
-bool simt_late(void); /* should what is under way arrive as late as it may, rather than at once? */
+bool simt_late(void); /* should pending copies arrive as late as allowed, rather than at once? */
 void simt_copy(void *to, const void *from, bool valid); /* 16 bytes */
 void simt_copy_commit(void);
 void simt_copy_wait(int newest);

@@ -1,5 +1,5 @@
-/* The SIMT machine finds what it is there to find: kernels with the classic faults, which must be reported or compute
- * something wrong, each beside one without the fault, which must be right in every order. */
+/* The SIMT machine finds the faults it is made for. Each kernel with a classic fault must be reported or compute
+ * something wrong; beside it, one without the fault must be right in every order. */
 #include "gpu_mma.h"
 #ifdef SIMT_NATIVE
 #include "gpu_hopper.h"
@@ -13,7 +13,7 @@ enum { SANITIZED = 0 };
 #endif
 enum { THREADS = 128, ORDERS = 4, DYNAMIC = THREADS * sizeof(float) /* bytes */ };
 
-/* Every kernel writes a number per thread, and knows what it should be. */
+/* Every kernel writes one number per thread, for which the test knows the right value. */
 typedef gpu_error (*launcher)(float *out, gpu_stream s);
 
 #define KERNEL(name) GPU_KERNEL name(float *out)
@@ -22,7 +22,7 @@ typedef gpu_error (*launcher)(float *out, gpu_stream s);
 
 static float value(int t) { return (float)(1 + t); }
 
-/* ---- a reduction that is right on one width of a wave ---- */
+/* ---- a reduction that is right for one wave width only ---- */
 
 KERNEL(sum_of_wave) { out[gpu_thread()] = gpu_wave_sum(value(gpu_lane())); }
 KERNEL(sum_from_16)
@@ -44,7 +44,7 @@ template <bool BARRIER> KERNEL(reversed)
 }
 static float want_reversed(int t) { return value(THREADS - 1 - t); }
 
-/* The second round overwrites what the first still reads. */
+/* Without the second barrier, the second round overwrites what the first still reads. */
 template <bool BARRIER> KERNEL(two_rounds)
 {
     GPU_SHARED float x[THREADS];
@@ -59,7 +59,7 @@ template <bool BARRIER> KERNEL(two_rounds)
 }
 static float want_two_rounds(int t) { return 2 * want_reversed(t) + 1; }
 
-/* Between the lanes of a wave. */
+/* The same between the lanes of a wave. */
 template <bool SYNC> KERNEL(neighbour)
 {
     GPU_SHARED float x[THREADS];
@@ -106,7 +106,7 @@ KERNEL(shuffle_with_the_ended)
     if (gpu_thread() % GPU_GROUP >= 16) return;
     out[gpu_thread()] = gpu_shfl_xor(value(gpu_thread()), 16);
 }
-/* A group has as many rounds as its number: the other group of a wave is elsewhere. */
+/* A group does as many rounds as its number, so the two groups of a wave are at different places. */
 KERNEL(groups_apart)
 {
     float x = value(gpu_thread());
@@ -152,7 +152,7 @@ KERNEL(nobody_wrote_static)
     out[gpu_thread()] = value(gpu_thread()) + x[gpu_thread()];
 }
 
-/* ---- copies behind the threads' backs ---- */
+/* ---- copies in the background ---- */
 
 alignas(16) static const float numbers[4] = {1, 2, 3, 4};
 
@@ -176,7 +176,7 @@ KERNEL(unaligned_load)
     out[gpu_thread()] = (float)gpu_load16(bytes + 4).w[0] + value(gpu_thread());
 }
 
-/* ---- matrix tiles: every lane's first row and column of the unit matrix's square ---- */
+/* ---- matrix tiles: the square of the unit matrix, checked by every lane ---- */
 
 GPU_DEVICE void square_of_unit(gpu_tile_c &c)
 {
@@ -199,7 +199,7 @@ KERNEL(tile_by_its_names)
     gpu_tile_each(c, [&](int row, int col, float &x) { good = good && x == (row == col ? 1.0f : 0.0f); });
     out[gpu_thread()] = good ? value(gpu_thread()) : 0;
 }
-/* As if element 0 of a lane were where another chip's instruction has it. */
+/* Assumes that element 0 of a lane is where another chip's instruction has it. */
 KERNEL(tile_of_another_chip)
 {
     gpu_tile_c c;
@@ -216,11 +216,11 @@ KERNEL(tile_after_some_ended)
     gpu_tile_mma(c, gpu_tile_a<gpu_half>(), gpu_tile_b<gpu_half>());
 }
 
-/* ---- what is expected of them ---- */
+/* ---- what must happen with each ---- */
 
 struct outcome {
     int wrong;       /* orders with a wrong number */
-    char fault[600]; /* the first */
+    char fault[600]; /* the first fault */
 };
 
 static struct outcome run(launcher launch, float (*want)(int))
@@ -294,7 +294,7 @@ static void finds_faults_of_shared_memory(void)
     FAULT(dynamic_shared<1>, "of shared memory was written");
     FAULT(dynamic_shared<-1>, "before its begin");
     RIGHT(static_shared<0>, value);
-    if (!SANITIZED) { /* else the sanitizer's own report ends the program */
+    if (!SANITIZED) { /* in sanitizer builds the sanitizer's own report ends the program */
         FAULT(static_shared<1>, "beyond the array");
         WRONG(nobody_wrote_static, value);
     }
@@ -322,7 +322,7 @@ static void finds_who_knows_the_layout_of_tiles(void)
 
 #ifdef SIMT_NATIVE
 
-/* ---- Hopper's barriers in shared memory: a phase of COUNT arrivals, of which there are THREADS ---- */
+/* ---- Hopper's barriers in shared memory: a phase needs COUNT arrivals, and THREADS arrive ---- */
 
 template <int COUNT, bool INIT, int BYTES, int PARITY> KERNEL(counted)
 {
@@ -335,7 +335,7 @@ template <int COUNT, bool INIT, int BYTES, int PARITY> KERNEL(counted)
     hopper_wait(&barrier, PARITY);
     out[gpu_thread()] = x[THREADS - 1 - gpu_thread()];
 }
-/* One half waits for the other by number, or does not. */
+/* One half waits for the other at a numbered barrier, or does not. */
 template <bool WAITS> KERNEL(numbered)
 {
     GPU_SHARED float x[THREADS / 2];

@@ -1,4 +1,4 @@
-/* A folder of the test's own: paths in it, and what lies there. */
+/* A temporary folder for a test: paths in it, and its contents. */
 #ifndef TT_FOLDER_FIXTURE_H
 #define TT_FOLDER_FIXTURE_H
 
@@ -10,7 +10,7 @@
 static char root[] = "/tmp/tt-test-folder-XXXXXX";
 static char buffer[4][300];
 
-/* A path under the test's folder; n tells apart paths used at the same time. */
+/* A path in the test's folder. Paths that are in use at the same time have different n. */
 static inline const char *at(int n, const char *name)
 {
     snprintf(buffer[n], sizeof buffer[n], "%s/%s", root, name);

@@ -1,4 +1,4 @@
-/* Protocol buffers read back, field by field. */
+/* Reads protocol buffers back, field by field. */
 #ifndef TT_TEST_PROTO_READER_H
 #define TT_TEST_PROTO_READER_H
 
@@ -28,7 +28,7 @@ static inline uint64_t varint(struct bytes *b)
     return x;
 }
 
-/* The next field of a message, which it goes past: its number, and its bytes or its value. */
+/* Reads the next field of a message and moves past it: its number, and its bytes or value. */
 static inline bool next_field(struct bytes *message, unsigned *number, struct bytes *inside, double *value)
 {
     if (message->at >= message->end) return false;
@@ -56,7 +56,7 @@ static inline bool next_field(struct bytes *message, unsigned *number, struct by
     return message->at <= message->end;
 }
 
-/* The n-th field of that number, from 0: its bytes, or its number in *value; either may be NULL. */
+/* The n-th field, from 0, with the number `wanted`: its bytes, or its number in *value; either may be NULL. */
 static inline bool nth_field(struct bytes message, unsigned wanted, int n, struct bytes *inside, double *value)
 {
     unsigned number;

@@ -1,4 +1,4 @@
-/* What control groups allow, of both versions, from files as the kernel writes them. */
+/* The limits of control groups, versions 1 and 2, from files as the kernel writes them. */
 #include <math.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-/* The linker's mark of this program is the one that is in its file. */
+/* The build id that this program reads of itself is the one in its file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/test.h itself: a test that checks nothing has failed, unless it says why. */
+/* tests/test.h itself: a test that checks nothing fails, unless it gives a reason. */
 #include "tests/test.h"
 
 static void leaves_it_out(void) { SKIP("it is not here"); }

@@ -1,4 +1,4 @@
-/* core/base/file: reading, replacing, making and removing, and the words of the errors. */
+/* core/base/file: reading, replacing, creating and removing, and the texts of errors. */
 #include "core/base/file.h"
 
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static void refuses_to_replace(void)
     CHECK_FAILS(tt_file_replace("/proc/self/x", "x", 1), "cannot write /proc/self/x");
 }
 
-/* A full disk, played by a limit on file sizes. */
+/* A limit on file sizes stands in for a full disk. */
 static void keeps_the_old_file_when_writing_fails(void)
 {
     write_plain(at(0, "precious"), "old", 3);
@@ -146,7 +146,7 @@ static void removes_trees_but_not_through_links(void)
     CHECK_OK(tt_remove_tree(at(0, "never-was-there")));
 }
 
-/* Root may do everything, so it becomes somebody else for a while. */
+/* Root may do everything, so the test becomes another user for a while. */
 static void says_what_permissions_are_missing(void)
 {
     CHECK_OK(tt_make_dirs(at(0, "locked/inner")));

@@ -1,4 +1,4 @@
-/* 8-bit floats against arithmetic in double: every code, and every bf16 by a search for the nearest code. */
+/* 8-bit floats against arithmetic in double: every code, and for every bf16 a search for the nearest code. */
 #include "core/base/fp8.h"
 
 #include "core/base/half.h"
@@ -17,7 +17,7 @@ static const struct format {
                {TT_E5M2_FNUZ, "E5M2 FNUZ", 2, 16, true, 57344}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* What the definition of the format says of a code. */
+/* The value of a code by the definition of the format. */
 static double value(const struct format *f, int code)
 {
     int size = code & 0x7f, exponent = size >> f->fraction, rest = size & ((1 << f->fraction) - 1);
@@ -29,7 +29,7 @@ static double value(const struct format *f, int code)
     return sign * ldexp(rest + (1 << f->fraction), exponent - f->bias - f->fraction);
 }
 
-/* By search over all codes: the nearest, of two equally near the even one; the largest for what is larger. */
+/* Searches all codes: the nearest, the even one of two equally near, and the largest for anything larger. */
 static int nearest(const struct format *f, double x)
 {
     int best = 0;
@@ -68,7 +68,7 @@ static void every_bf16_becomes_the_nearest_code(void)
         for (int h = 0; h < 0x10000; h++) check_rounding(&formats[i], tt_from_bf16((uint16_t)h));
 }
 
-/* In the middle between two codes and a bit beside it, where a float has more to say than a bf16. */
+/* Exactly between two codes and slightly to each side, where a float is finer than a bf16. */
 static void middles_go_to_the_even_code(void)
 {
     for (int i = 0; i < FORMATS; i++)
@@ -105,7 +105,7 @@ static void scales_are_the_least_that_fit(void)
         for (uint64_t n = 0; n < 20000; n++) {
             float most = (float)ldexp(1 + tt_uniform(1, 1, n), (int)(tt_random(1, 2, n) % 250) - 126);
             if (n < 256)
-                most = (float)f->largest * tt_from_bf16((uint16_t)(0x3f00 + n)); /* near a power of two times it */
+                most = (float)f->largest * tt_from_bf16((uint16_t)(0x3f00 + n)); /* about a power of two times it */
             double scale = (double)tt_fp8_scale(most, f->type), fits = (double)most / scale;
             int exponent;
             CHECK(frexp(scale, &exponent) == 0.5, "%s: the scale %a of %a is no power of two", f->name, scale,
@@ -121,7 +121,8 @@ static void scales_are_the_least_that_fit(void)
     }
 }
 
-/* A scale of a history has room for more than was seen, and keeps the digits of numbers a thousandth as large. */
+/* A scale from the history has room for larger numbers than were seen, and keeps digits of numbers a thousand times
+ * smaller. */
 static void scales_of_a_history_have_room(void)
 {
     for (int i = 0; i < FORMATS; i++) {

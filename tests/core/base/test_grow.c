@@ -1,4 +1,4 @@
-/* core/base/grow: an array that grows by doubling, and what is said when it cannot. */
+/* core/base/grow: an array that grows by doubling, and the error if it cannot. */
 #include "core/base/grow.h"
 
 #include <stdint.h>
@@ -27,7 +27,7 @@ static void leaves_all_as_it_was(void)
     char c = 'x', *array = &c;
     size_t room = SIZE_MAX / 2;
     CHECK(!tt_grow(&array, 3, room, &room) && array == &c && room == SIZE_MAX / 2);
-    CHECK(tt_grow(&array, 3, 7, &room) && array == &c); /* it has room */
+    CHECK(tt_grow(&array, 3, 7, &room) && array == &c); /* there was room left */
 }
 
 static void says_what_for(void)

@@ -1,4 +1,4 @@
-/* 16-bit floats on the host against arithmetic in double: the nearest, and of two equally near the even one. */
+/* 16-bit floats on the host against arithmetic in double: the nearest, and the even one of two equally near. */
 #include "core/base/half.h"
 #include "core/base/rng.h"
 #include "tests/test.h"
@@ -50,7 +50,7 @@ static void values_round_to_the_nearest(void)
     }
 }
 
-/* Every float comes back from its halves, but for those in the middle of two bf16, which move by a bit once. */
+/* Joining the halves of a float restores it. Only a float exactly between two bf16 changes, by one bit. */
 static void check_halves(uint32_t bits)
 {
     float x, back;
@@ -76,7 +76,7 @@ static void halves_are_the_whole(void)
     for (uint64_t i = 0; i < 200000; i++) check_halves((uint32_t)tt_random(1, 4, i));
 }
 
-/* Drawn: one of the two neighbours, and the mean of many draws is the number. */
+/* Stochastic rounding gives one of the two neighbours, and the mean of many draws is the number. */
 static void check_drawn(float x, uint64_t which)
 {
     enum { DRAWS = 4096 };
@@ -106,7 +106,7 @@ static void draws_keep_the_mean(void)
     }
 }
 
-/* Neighbours and steps have draws of their own: of pairs of bits, none goes with the other. */
+/* Neighbours and successive steps have independent draws: no pair of bits is correlated. */
 static void draws_are_apart(void)
 {
     enum { N = 1 << 14 };

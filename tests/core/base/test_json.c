@@ -1,4 +1,4 @@
-/* core/base/json: what RFC 8259 allows and forbids, exact numbers, the writer, and rubbish of all kinds. */
+/* core/base/json: what RFC 8259 allows and forbids, exact numbers, the writer, and malformed input of all kinds. */
 #include "core/base/json.h"
 
 #include "core/base/rng.h"
@@ -6,7 +6,7 @@
 
 static struct tt_json *parse_n(const char *text, size_t n)
 {
-    char *exact = malloc(n ? n : 1); /* so that a read beyond the end is seen */
+    char *exact = malloc(n ? n : 1); /* exact size, so that sanitizers see a read beyond the end */
     if (n) memcpy(exact, text, n);
     struct tt_json *j;
     tt_status st = tt_json_parse(exact, n, &j);
@@ -290,7 +290,7 @@ static void writes_only_valid_utf8(void)
           "%s", w.text.s);
     w = (struct tt_json_writer){.text = w.text};
     w.text.n = 0;
-    tt_json_put_text(&w, NULL, "\xe2\x82-\xed\xa0\x80-\xf0\x9f\x98", 10); /* one for each maximal subpart */
+    tt_json_put_text(&w, NULL, "\xe2\x82-\xed\xa0\x80-\xf0\x9f\x98", 10); /* one replacement per maximal subpart */
     CHECK(!strcmp(w.text.s, "\"\xef\xbf\xbd-\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd-\xef\xbf\xbd\""), "%s", w.text.s);
     tt_text_free(&w.text);
 }
@@ -386,7 +386,7 @@ static void floats_round_trip(void)
     tt_text_free(&w.text);
 }
 
-/* Writes the tree again; what is read from that must be the same. */
+/* Writes the tree again; reading that must give the same tree. */
 static void rewrite(struct tt_json_writer *w, const struct tt_json *j)
 {
     switch (j->type) {

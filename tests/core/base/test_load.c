@@ -1,4 +1,4 @@
-/* What a program waited for a processor: seen where another one has it, and not where it sleeps. */
+/* How long a program waited for a processor: measured if another program uses it, and not while it sleeps. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include "core/base/load.h"
 #include "tests/test.h"
 
-/* This process, and what it starts, on one processor. */
+/* Restricts this process, and what it starts, to one processor. */
 static bool stay_on_one(void)
 {
     cpu_set_t all, one;
@@ -31,7 +31,7 @@ static void compute_for(double seconds)
 static void another_program_is_seen(void)
 {
     struct tt_turns from = tt_turns_now(), to, sum = {0};
-    if (!(from.ran >= 0) || !stay_on_one()) return; /* this system does not say */
+    if (!(from.ran >= 0) || !stay_on_one()) return; /* this system does not tell */
     pid_t other = fork();
     if (!other)
         for (;;) compute_for(1);
@@ -58,7 +58,7 @@ static void what_is_not_known_is_not_busy(void)
     CHECK(!words[0], "%s", words);
 }
 
-/* Programs of the minute before may have ended when the run began. */
+/* Programs of the previous minute may have ended when the run began. */
 static void the_run_itself_decides(void)
 {
     char words[100];
@@ -76,8 +76,8 @@ static void the_run_itself_decides(void)
     CHECK(!strcmp(words, "the machine was busy: a load of 2.1 per processor in the minute before"), "%s", words);
 }
 
-/* While one thread waits, the others spin at the end of the operation: two that waited half of their time took 6036 ms
- * for a step of 183. */
+/* While one thread waits, the others spin at the end of the operation. Two threads that waited half of their time once
+ * took 6036 ms for a step of 183 ms. */
 static void threads_wait_for_each_other(void)
 {
     char words[32];
@@ -91,7 +91,7 @@ static void threads_wait_for_each_other(void)
     CHECK(strstr(tt_fewer_threads(2), "export OMP_NUM_THREADS=1") && !tt_fewer_threads(1)[0]);
 }
 
-/* The name of a device is all that a profile keeps of them. */
+/* A profile keeps only the device's name, so the number of threads is read from it. */
 static void names_tell_threads(void)
 {
     CHECK(tt_threads_of("cpu", "Neoverse-N1, 1 thread") == 1 && tt_threads_of("cpu", "Xeon, rev 2, 16 threads") == 16);

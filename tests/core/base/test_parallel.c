@@ -1,4 +1,4 @@
-/* Every piece of the work is done once, on any number of threads. */
+/* Every piece of work is done exactly once, with any number of threads. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static void count(void *context, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) atomic_fetch_add(&w->times[i], 1);
 }
 
-/* The parts that n pieces were divided into. */
+/* Returns the number of parts that the n pieces were divided into. */
 static int check_once(int threads, int64_t n, int64_t least)
 {
     struct work w = {0};

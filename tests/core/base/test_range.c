@@ -1,4 +1,4 @@
-/* Ranges of medians and ratios, against what can be counted by hand. */
+/* Confidence intervals of medians and ratios, against what can be counted by hand. */
 #include <math.h>
 
 #include "core/base/range.h"
@@ -35,13 +35,14 @@ static void of_ratios(void)
     CHECK(isnan(r.low));
     double many[40];
     for (int i = 0; i < 40; i++) many[i] = 1 + 0.01 * i;
-    CHECK_OK(tt_ratio_range(many, 30, b, 1, &r)); /* one step is the least or the most of 31 in 2 of 31 orders */
+    CHECK_OK(tt_ratio_range(many, 30, b, 1, &r)); /* one step is the smallest or largest of 31 in 2 of 31 orders */
     CHECK(fabs(r.confidence - (1 - 2.0 / 31)) < 1e-12 && r.confidence < 0.95, "%g", r.confidence);
     CHECK_OK(tt_ratio_range(b, 1, many, 40, &r));
     CHECK(r.confidence >= 0.95 && fabs(r.confidence - (1 - 2.0 / 41)) < 1e-12, "%g", r.confidence);
 }
 
-/* As often as they say: samples whose true ratio is 1.25, in numbers that scatter by a third. */
+/* The intervals contain the truth as often as they promise: samples with a true ratio of 1.25 that scatter by a
+ * third. */
 static void hold_what_they_promise(void)
 {
     enum { TRIALS = 400 };

@@ -1,5 +1,5 @@
 /* core/base/staged and core/base/folder_lock: many processes write to one target. A reader always sees complete data,
- * leftovers of crashes are removed, and what another process is still writing is kept. */
+ * leftovers of crashes are removed, and a file that another process is still writing is kept. */
 #include "core/base/staged.h"
 
 #include <fcntl.h>
@@ -129,7 +129,7 @@ static void what_crashes_left_goes_and_the_rest_stays(void)
     spit(at(0, "x.tt-0123abcd.tmp.mine"), "no such name");
     spit(at(0, "x.tt-notes.tmp"), "no such name");
     spit(at(0, "xx.tt-0123abcd.tmp"), "of another file");
-    CHECK_OK(tt_stage_file(at(0, "x"), &live)); /* it removes them, and is then itself what another one finds */
+    CHECK_OK(tt_stage_file(at(0, "x"), &live)); /* it removes them; its own file is then what another one finds */
     CHECK(access(at(0, "x.tt-0123abcd.tmp"), F_OK) && access(at(0, "x.tt-89abcdef.tmp"), F_OK));
     CHECK_OK(tt_file_replace(at(0, "x"), "other", 5));
     CHECK_OK(tt_write_all(live.fd, "live", 4, "x"));
@@ -225,7 +225,7 @@ static void a_lock_ends_with_its_holder(void)
     close(ends[0]);
     close(ends[1]);
 
-    /* moved aside while it is locked: the name is free for a new one */
+    /* renamed while it is locked: the name is free again */
     int second;
     CHECK(!rename(at(0, "held"), at(1, "held.1")));
     CHECK_OK(tt_folder_lock(at(0, "held"), 0, &second));

@@ -1,5 +1,4 @@
-/* Strings that end a text: found wherever its pieces are cut, and nothing is shown that could be the beginning of one.
- */
+/* Stop strings: found wherever the text is cut into pieces, and nothing is shown that could be the beginning of one. */
 #include "core/base/stops.h"
 
 #include "tests/test.h"
@@ -7,7 +6,7 @@
 static const char *const strings[] = {"stop", "\n\n", "st\xc3\xa9"};
 static const struct tt_stops stops = {strings, 3};
 
-/* The text comes in pieces of `step` bytes. Returns how much of it is shown at the end. */
+/* Feeds the text in pieces of `step` bytes. Returns how much of it is shown at the end. */
 static size_t shown(const struct tt_stops *s, const char *text, size_t step, bool *found)
 {
     size_t end = 0, n = strlen(text);

@@ -1,5 +1,5 @@
-/* Tables that others read: cells of CSV come back as they were written, here and in Python, and none is a formula; a
- * text in Markdown is shown as it is, and a table keeps its cells whatever is in them. */
+/* Tables for other programs. CSV cells are read back as they were written, here and by Python, and none is a formula.
+ * Markdown shows the text unchanged, and a table keeps its cells whatever is in them. */
 #include "core/base/csv.h"
 #include "core/base/markdown.h"
 #include "core/base/rng.h"
@@ -11,7 +11,7 @@ enum { ROWS = 3000, MOST = 5, LENGTH = 24 };
 static char cells[ROWS][MOST][LENGTH];
 static int widths[ROWS];
 
-/* Names as profilers and attackers write them, then every mixture of what means something in the one or the other. */
+/* Names from profilers and from attackers, then random mixtures of characters that are special in CSV or Markdown. */
 static void make_cells(void)
 {
     static const char *const hostile[][MOST] = {
@@ -135,7 +135,7 @@ static void csv_says_it_shortly(void)
 
 static bool escapable(char c) { return c && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c); }
 
-/* The text of a cell as a reader of CommonMark shows it; false where something in it is markup. */
+/* The text of a cell as CommonMark displays it; false if some of it would be markup. */
 static bool shown(const char *s, size_t n, char *out)
 {
     static const struct {
@@ -150,7 +150,7 @@ static bool shown(const char *s, size_t n, char *out)
         if (c == '\\' && s + 1 < end && escapable(s[1])) {
             take = 2;
             c = s[1];
-        } else if (strchr("`*[]~$<|\\\n\r\t", c)) { /* a > ends what a < began, and begins a quotation only */
+        } else if (strchr("`*[]~$<|\\\n\r\t", c)) { /* a > only closes what a < opened, or begins a quotation */
             return false;
         }
         for (int i = 0; i < 3 && take == 1 && c == '&' && !known; i++)

@@ -1,14 +1,14 @@
-/* core/base/utf8: every sequence of up to three bytes, and every one of four that begins like a character, is cut as
- * the Unicode standard says; the same bytes give the same text as in Python, at once or in parts. */
+/* core/base/utf8: every sequence of up to three bytes, and every one of four that begins like a character, is split as
+ * the Unicode standard says. The same bytes give the same text as in Python, at once or in parts. */
 #include "core/base/utf8.h"
 
 #include "tests/test.h"
 
-/* ---- what the standard says: the beginnings of all well-formed sequences, from their definition ---- */
+/* ---- the standard: all well-formed sequences and their beginnings, listed from the definition ---- */
 
 enum { NONE, BEGINNING, WHOLE };
 static unsigned char
-    *kind_of[5]; /* of the sequences of 1 to 4 bytes, by their bytes as a number; of four only f0 to f4 */
+    *kind_of[5]; /* for sequences of 1 to 4 bytes, indexed by the bytes as a number; of four only f0 to f4 */
 
 static size_t number(const unsigned char *s, int n)
 {
@@ -22,7 +22,7 @@ static int kind(const unsigned char *s, int n)
     return n == 4 && (s[0] < 0xf0 || s[0] > 0xf4) ? NONE : kind_of[n][number(s, n)];
 }
 
-/* Straight from the table of bit patterns; the code under test is not asked. */
+/* Written from the table of bit patterns, independently of the code under test. */
 static int spell(uint32_t c, unsigned char s[4])
 {
     if (c < 0x80) return s[0] = (unsigned char)c, 1;
@@ -62,7 +62,7 @@ static bool decoded_rightly(const unsigned char *s, int n)
     return got == (length ? length : 1) && point == what;
 }
 
-/* Under a sanitizer one sequence of three bytes in 17: all of them take minutes there. */
+/* Sanitizer builds test one sequence of three bytes in 17, since all of them take minutes. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 17 };
 #else
@@ -107,7 +107,7 @@ static bool becomes(const char *bytes, size_t n, const char *text, size_t length
     struct tt_text whole = {0};
     bool good = tt_utf8_put_text(&whole, bytes, n, false) == n && whole.n == length && !memcmp(whole.s, text, length);
     tt_text_free(&whole);
-    for (size_t part = 1; part < n && good; part++) { /* as a stream would bring them */
+    for (size_t part = 1; part < n && good; part++) { /* as in a stream */
         struct tt_text out = {0};
         size_t taken = 0;
         for (size_t there = part; there < n; there += part)
@@ -167,7 +167,7 @@ static void replaces_as_recorded(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) CHECK(row_holds(rows[i][0], rows[i][1]), "%s", rows[i][0]);
 }
 
-/* Every sequence of up to three of the bytes at which something changes, and longer ones at random. */
+/* Every sequence of up to three of the bytes at which the rules change, and longer random ones. */
 static void replaces_as_python_does(void)
 {
     static const char script[] =
@@ -198,7 +198,7 @@ static void replaces_as_python_does(void)
 static void validates_and_counts(void)
 {
     CHECK(tt_utf8_valid("", 0) && tt_utf8_valid("a\xe2\x82\xac\xf0\x9f\x98\x80", 8));
-    CHECK(!tt_utf8_valid("a\0b", 3)); /* options and keys are strings of C */
+    CHECK(!tt_utf8_valid("a\0b", 3)); /* a zero: options and keys are C strings */
     CHECK(!tt_utf8_valid("\xe2\x82", 2) && !tt_utf8_valid("\xed\xa0\x80", 3) && !tt_utf8_valid("a\xff", 2));
     CHECK(tt_utf8_count("", 0) == 0 && tt_utf8_count("a\xe2\x82\xac\0b", 6) == 4);
     CHECK(tt_utf8_count("\xe2\x82"

@@ -1,4 +1,4 @@
-/* core/base/writable: refused before it is written, and nothing left behind. */
+/* core/base/writable: refuses before anything is written, and leaves nothing behind. */
 #include "core/base/writable.h"
 
 #include <stdlib.h>

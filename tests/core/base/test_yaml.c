@@ -1,11 +1,12 @@
-/* The YAML subset: what it reads, what it refuses and with which words, what it writes, and that no input harms it. */
+/* The YAML subset: what it reads, what it refuses and with which messages, what it writes, and that no input harms
+ * it. */
 #include <time.h>
 
 #include "core/base/rng.h"
 #include "core/base/yaml.h"
 #include "tests/test.h"
 
-static const char kinds[] = "-bifs[{"; /* enum tt_yaml_kind as one letter */
+static const char kinds[] = "-bifs[{"; /* enum tt_yaml_kind as letters */
 
 /* A tree as one line: {a=i1, b=[s"x", -]}. */
 static void show(const struct tt_yaml *y, struct tt_text *out)
@@ -158,7 +159,8 @@ static void refused(void)
     refuses("a: {b: >-\n  one}\n", "block scalars");
     refuses("a: {b: 1\n", "the map is not closed with }");
     refuses("a: {b: 1,\n  c: 2}\n", "the map is not closed with }");
-    refuses("{\n  \"b\": 1\n}\n", "line 1: the map is not closed with } in this line; write it in one, as jq -c does");
+    refuses("{\n  \"b\": 1\n}\n", "line 1: the map is not closed with } in this line; write all of it in one line, "
+            "as jq -c does");
     refuses("a: {b: 1]\n", "expected , or }");
     refuses("a: [b, {c: 1]}\n", "expected , or }");
     refuses("a: {b}\n", "the key b has no \": \"");
@@ -232,7 +234,7 @@ static void limits(void)
     while (large.n <= TT_YAML_SIZE) tt_text_puts(&large, "# a comment, over and over\n");
     refuses(large.s, "the limit for YAML");
 
-    /* A long list in one line is read in the time its length suggests. */
+    /* The time for a long list on one line grows with its length only. */
     clock_t start = clock();
     tt_text_puts(&item, "[a");
     while (item.n < TT_YAML_SIZE / 4) tt_text_puts(&item, ",'b'");
@@ -271,7 +273,7 @@ static void writes_what_it_reads(void)
     }
 }
 
-/* Random changes to a good file: whatever comes out, it is a tree or an error, and the sanitizers are quiet. */
+/* Random changes to a good file give a tree or an error, and the sanitizers report nothing. */
 static void survives_rubbish(void)
 {
     static const char good[] = "a: [x, 'y', \"z\\n\"]\nb:\n  - c: 1\n    d: 2.5  # e\n  - - f\n    - true\ng: ~\n"
@@ -287,7 +289,7 @@ static void survives_rubbish(void)
             text[r % n] = odd[(r >> 32) % sizeof odd];
         }
         if (round % 3 == 0) n = tt_random(8, round, 0) % n;
-        char *exact = malloc(n ? n : 1); /* so that reading past the end is seen */
+        char *exact = malloc(n ? n : 1); /* exact size, so that sanitizers see a read beyond the end */
         memcpy(exact, text, n);
         struct tt_yaml *y;
         tt_status st = tt_yaml_parse(exact, n, &y);

@@ -1,4 +1,4 @@
-/* Checkpoints of a model of three tensors, for the tests that save, look at and damage them. */
+/* Checkpoints of a model with three tensors, for tests that save, inspect and damage them. */
 #ifndef TT_CHECKPOINT_FIXTURE_H
 #define TT_CHECKPOINT_FIXTURE_H
 
@@ -26,7 +26,7 @@ struct arenas {
     float w[TOTAL], m[TOTAL], v[TOTAL];
 };
 
-/* Any bits, NaNs included, where there are tensors; 0 between them. */
+/* Any bits, NaNs included, in the tensors; 0 between them. */
 static inline void fill(struct arenas *a, uint64_t seed)
 {
     memset(a, 0, sizeof *a);
@@ -60,7 +60,7 @@ static inline tt_status save(const char *dir, int64_t step, uint64_t seed, int64
     return tt_checkpoint_save(dir, &c, keep);
 }
 
-/* ---- looking at folders ---- */
+/* ---- inspecting folders ---- */
 
 static char buffer[6][400];
 
@@ -96,7 +96,7 @@ static inline void count_warning(const char *line, void *arg)
     snprintf(w->last, sizeof w->last, "%s", line);
 }
 
-/* The step that find() finds: -1 for none, -2 for an error. */
+/* The step of the checkpoint that tt_checkpoint_find returns; -1: none, -2: an error. */
 static inline int64_t found(const char *dir, struct warnings *w)
 {
     *w = (struct warnings){0};
@@ -122,7 +122,7 @@ static inline tt_status load(const char *path, struct arenas *a, struct tt_progr
     return TT_OK;
 }
 
-/* Does the checkpoint at path hold what `seed` fills? */
+/* Whether the checkpoint at `path` holds what fill() makes of `seed`. */
 static inline bool holds(const char *path, uint64_t seed)
 {
     struct arenas a, wanted;
@@ -141,7 +141,8 @@ static inline char *slurp(const char *path, size_t *n)
     return data;
 }
 
-/* Not by way of an empty file: some file systems then write to the disk at once, and this is called often. */
+/* Overwrites without truncating first: after a truncation some file systems write to disk at once, and this is called
+ * often. */
 static inline void spit(const char *path, const char *data, size_t n)
 {
     int fd = open(path, O_WRONLY | O_CREAT, 0666);

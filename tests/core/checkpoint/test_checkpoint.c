@@ -1,5 +1,5 @@
-/* core/checkpoint: what was saved comes back to the bit, and neither a full disk nor a kill at any moment costs the
- * last good checkpoint. test_checkpoint_damage.c has those that are not whole. */
+/* core/checkpoint: what was saved is restored to the bit, and neither a full disk nor a kill at any moment loses the
+ * last good checkpoint. test_checkpoint_damage.c tests damaged ones. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ static void round_trips(void)
     }
 }
 
-/* What this process has read from files so far, in bytes. */
+/* How many bytes this process has read from files so far. */
 static double bytes_read(void)
 {
     double n = -1;
@@ -88,7 +88,7 @@ static struct tt_param large_items[] = {
 };
 static struct tt_bucket large_buckets[] = {{0, 98304}, {98304, LARGE - 98304}};
 
-/* Loads rank `rank` of 4, and returns what that read. */
+/* Loads rank `rank` of 4. Returns the bytes read. */
 static double load_part(const char *path, int rank, const float *all, float *host)
 {
     struct tt_params p = {.items = large_items, .n = 2, .total = LARGE, .buckets = large_buckets, .bucket_count = 2,
@@ -114,7 +114,8 @@ static double load_part(const char *path, int rank, const float *all, float *hos
     return took;
 }
 
-/* Of a sharded array a rank reads its parts, and writes nothing else; rank 0 reads all of it once for its checksum. */
+/* A rank reads only its parts of a sharded array and writes nothing else. Rank 0 reads the whole array once, for its
+ * checksum. */
 static void loads_parts_only(void)
 {
     float *all = calloc(3 * LARGE, sizeof *all), *host = malloc(3 * LARGE * sizeof *host);
@@ -128,7 +129,7 @@ static void loads_parts_only(void)
     CHECK_OK(tt_checkpoint_save(at(0, "parts"), &c, 0));
     for (int rank = 3; rank >= 0; rank--) {
         double took = load_part(at(1, "parts/step-00000001"), rank, all, host), all_bytes = 3.0 * LARGE * sizeof *all;
-        if (took <= 0) continue; /* a system that does not say what was read */
+        if (took <= 0) continue; /* this system does not tell */
         double most = all_bytes / 4 + (rank ? 0 : all_bytes) + 65536;
         CHECK(took < most, "rank %d read %.0f of %.0f bytes", rank, took, all_bytes);
     }
@@ -234,7 +235,7 @@ static void keeps_the_newest(void)
     CHECK(entries(at(0, "keep-all")) == 1 && found(at(0, "keep-all"), &w) == 60);
 }
 
-/* Going back to step 20 after 40 was damaged: what was just saved is never the one that goes. */
+/* The run goes back to step 20 after 40 was damaged. The checkpoint just saved is never the one that is removed. */
 static void never_removes_the_one_just_saved(void)
 {
     struct warnings w;
@@ -248,7 +249,7 @@ static void never_removes_the_one_just_saved(void)
     CHECK(!tt_is_dir(at(1, "back/step-00000010")) && tt_is_dir(at(1, "back/step-00000040")));
 }
 
-/* Steps 2 and 3 by the clock, killed before 2 was removed. */
+/* Steps 2 and 3 were saved by the clock; the run was killed before 2 was removed. */
 static void continues_what_the_clock_saved(void)
 {
     struct arenas a;
@@ -267,7 +268,7 @@ static void continues_what_the_clock_saved(void)
     CHECK(!tt_checkpoint_continue_timed(at(0, "no-such-run"), 3));
 }
 
-/* One bit of a float tells nothing to a look at the sizes. */
+/* A check of sizes would not notice one changed bit. */
 static void sets_damaged_ones_aside(void)
 {
     struct warnings w = {0};
@@ -311,22 +312,22 @@ static void clears_up_after_crashes(void)
     spit(at(1, "crash/step-00000004.tmp/model.safetensors"), "half", 4);
     CHECK(found(at(0, "crash"), &w) == 2 && w.n == 0);
 
-    /* between the two renames of replacing step 2 */
+    /* between the two renames that replace step 2 */
     CHECK(!rename(at(0, "crash/step-00000002"), at(1, "crash/step-00000002.old")));
     CHECK(found(at(0, "crash"), &w) == 2 && w.n == 0);
     CHECK_OK(save(at(0, "crash"), 3, 3, 2));
     CHECK(entries(at(0, "crash")) == 2);
     CHECK(holds(at(0, "crash/step-00000002"), 2) && holds(at(0, "crash/step-00000003"), 3));
 
-    /* after the second one */
+    /* after the second rename */
     CHECK_OK(tt_make_dirs(at(1, "crash/step-00000003.old")));
     CHECK_OK(save(at(0, "crash"), 3, 33, 2));
     CHECK(entries(at(0, "crash")) == 2 && holds(at(0, "crash/step-00000003"), 33));
 }
 
-/* ---- when the system says no ---- */
+/* ---- errors of the system ---- */
 
-/* A full disk, played by a limit on file sizes: at each size another file is the one that does not fit. */
+/* A limit on file sizes stands in for a full disk. With each limit another file is the one that does not fit. */
 static void survives_a_full_disk(void)
 {
     struct warnings w;
@@ -374,7 +375,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Saves without pause, every other time at the step it saved before, and says so after each. */
+/* Saves without pause, every other time at the same step as before, and reports each save. */
 static void save_forever(int64_t step, int tell)
 {
     for (int64_t i = 0;; i++) {
@@ -383,7 +384,7 @@ static void save_forever(int64_t step, int tell)
     }
 }
 
-/* A child that saves is killed during its first, second or third save, at a random moment. */
+/* A child process is killed at a random moment during its first, second or third save. */
 static void survives_being_killed(void)
 {
     struct warnings w;

@@ -1,4 +1,4 @@
-/* core/checkpoint: damage of any kind is seen, and what only cannot be read is left alone. */
+/* core/checkpoint: damage of any kind is detected, and a checkpoint that merely cannot be read is left alone. */
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include "core/checkpoint/safetensors.h"
 #include "tests/core/checkpoint/checkpoint_fixture.h"
 
-/* step-2 is damaged, step-1 is not. */
+/* step-2 is damaged and step-1 is not. */
 static void check_damage_is_seen(const char *what, size_t where, const char *file)
 {
     struct warnings w;
@@ -73,9 +73,9 @@ static void says_when_all_are_damaged(void)
     CHECK_FAILS(tt_checkpoint_peek(at(0, "never-made"), &(struct tt_progress){0}, &path), "checkpoint.json is missing");
 }
 
-/* ---- good ones that cannot be read ---- */
+/* ---- good checkpoints that cannot be read ---- */
 
-/* Nobody is told that step-2 is damaged, nothing is renamed, and the error names what cannot be read, and why. */
+/* step-2 is not reported as damaged, nothing is renamed, and the error says what cannot be read and why. */
 static void check_it_is_left_alone(const char *name, const char *reason)
 {
     struct warnings w = {0};
@@ -114,7 +114,7 @@ static void leaves_alone_what_it_has_no_files_for(void)
     int fd = open("/dev/null", O_RDONLY);
     CHECK(!getrlimit(RLIMIT_NOFILE, &before));
     few = before;
-    few.rlim_cur = (rlim_t)fd + 1; /* none, and then one: the folder can be listed */
+    few.rlim_cur = (rlim_t)fd + 1; /* first no free descriptor, then one: enough to list the folder */
     close(fd);
     fd = open("/dev/null", O_RDONLY);
     CHECK(!setrlimit(RLIMIT_NOFILE, &few));
@@ -149,7 +149,7 @@ static void leaves_alone_what_cannot_be_read(void)
     CHECK(found(at(0, "unreadable"), &w) == 2 && w.n == 0);
 }
 
-/* Told of the damaged step-3, somebody removes step-2, which is looked at next. */
+/* Called with the warning about the damaged step-3: removes step-2, which would be tried next. */
 static void remove_step_2(const char *line, void *arg)
 {
     int64_t *instead = arg;
@@ -196,7 +196,7 @@ static void ignores_names_that_are_not_its_own(void)
     CHECK(holds(at(1, "names/step-00000009"), 1));
 }
 
-/* A manifest whose checksum is right and whose content is not. */
+/* A manifest with a correct checksum and wrong content. */
 static void check_manifest(const char *body, const char *words)
 {
     char text[3000];

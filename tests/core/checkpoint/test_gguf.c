@@ -1,5 +1,4 @@
-/* core/checkpoint/gguf: files round trip, their layout is that of the format, and no file, however wrong, is believed.
- */
+/* core/checkpoint/gguf: files round-trip, their layout is the format's, and no malformed file is trusted. */
 #include "core/checkpoint/gguf.h"
 
 #include <fcntl.h>
@@ -79,7 +78,7 @@ static tt_status open_bytes(const struct bytes *f, struct tt_gguf **g)
         CHECK(!g_);                                                                                                    \
     } while (0)
 
-/* ---- right ones ---- */
+/* ---- good files ---- */
 
 static void put_values(struct tt_gguf_writer *w)
 {
@@ -133,7 +132,7 @@ static int64_t wrong_in(const float *x, const float *wanted, int64_t n, double r
     return wrong;
 }
 
-/* Half a step of the block, and the rounding of its scale. */
+/* Errors beyond half a step of the block plus the rounding of its scale. */
 static int64_t wrong_in_blocks(const float *x, const float *wanted, int64_t n)
 {
     int64_t wrong = 0;
@@ -152,7 +151,7 @@ static void round_trips(void)
     enum { ROWS = 700, COLUMNS = 1024 }; /* more than one piece in every type */
     float *big = malloc(ROWS * COLUMNS * sizeof *big), *back = malloc(ROWS * COLUMNS * sizeof *back);
     for (int i = 0; i < ROWS * COLUMNS; i++) big[i] = (float)tt_normal(2, 3, (uint64_t)i);
-    for (int i = 0; i < 32; i++) big[i] = 0; /* a block without a scale */
+    for (int i = 0; i < 32; i++) big[i] = 0; /* a block of zeros has no scale */
     float vector[3] = {1, -0.0f, 1e-45f};
     struct tt_tensor_source tensors[] = {{"f32", 2, {ROWS, COLUMNS}, big, NULL},
                                          {"norm", 1, {3}, vector, "F32"},
@@ -184,7 +183,7 @@ static void round_trips(void)
     free(back);
 }
 
-/* One block, whose bytes are known: the scale in fp16, then 127, -127, 32 (of 31.75) and zeros. */
+/* One block with known bytes: the scale in fp16, then 127, -127, 32 (rounded from 31.75) and zeros. */
 static void stores_blocks_as_ggml_does(void)
 {
     float x[32] = {2, -2, 0.5f};
@@ -205,7 +204,7 @@ static void stores_blocks_as_ggml_does(void)
     free(file);
 }
 
-/* Other integers, version 2, another alignment, no padding at the end: as others may write them. */
+/* Files as other programs write them: other integer types, version 2, another alignment, no padding at the end. */
 static void reads_what_others_write(void)
 {
     struct bytes f;
@@ -226,12 +225,12 @@ static void reads_what_others_write(void)
     CHECK_OK(tt_gguf_read(g, tt_gguf_find(g, "t"), one));
     CHECK(one[0] == 2.5f);
     tt_gguf_close(g);
-    head(&f, 0, 0); /* nothing in it, but right */
+    head(&f, 0, 0); /* an empty file is right */
     CHECK_OK(open_bytes(&f, &g));
     tt_gguf_close(g);
 }
 
-/* ---- wrong ones ---- */
+/* ---- malformed files ---- */
 
 static void refuses_other_files(void)
 {
@@ -370,7 +369,7 @@ static void refuses_wrong_tensors(void)
     REFUSED(&f, "is 0 or too large");
 }
 
-/* A type that is known by name but cannot be read opens, so that the model can be refused by that name. */
+/* A type that is known by name but cannot be read: the file opens, so that the error can name the type. */
 static void knows_other_types_by_name(void)
 {
     struct bytes f;
@@ -388,7 +387,7 @@ static void knows_other_types_by_name(void)
     CHECK(tt_gguf_tensor_type("Q8_0") == 8 && tt_gguf_tensor_type("BF16") == 30 && tt_gguf_tensor_type("F8") == -1);
 }
 
-/* Cut anywhere, a file is refused, and nothing beyond its end is read. */
+/* A file cut off anywhere is refused, and nothing beyond its end is read. */
 static void refuses_every_cut(void)
 {
     float x[64] = {1};

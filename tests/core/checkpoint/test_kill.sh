@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# kill -9 at 100 random moments of training and saving. Each time the run is resumed; what comes out in the end, weights,
-# moments and every line of the metrics, has the bits of a run that nobody disturbed. Moments are drawn from a seeded
-# sequence; TT_KILLS and TT_KILL_SEED change how many and which.
+# kill -9 at 100 random moments of training and saving, with a resume after each. The final weights, moments and metrics
+# have the bits of an undisturbed run. The moments come from a seeded sequence; TT_KILLS and TT_KILL_SEED change their
+# number and the seed.
 set -u
 . tests/lib.sh
 needs_device
@@ -13,13 +13,13 @@ shape="--hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 2
 words="$shape --num-steps 300 --val-interval 40 --val-batches 1 --log-interval 7 --keep 2 --quiet --threads 1"
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
-# newest DIR: the newest step under a final name; 0 when there is none
+# newest DIR: the newest step with a final name; 0 if there is none
 newest() {
     local name step=0
     for name in "$1"/step-????????; do [ -d "$name" ] && step=$((10#${name##*-})); done
     echo "$step"
 }
-# Speed is the only thing in the metrics that may differ.
+# Only the speed in the metrics may differ.
 losses() { sed 's/"tokens_per_second":[^,]*,//' "$1/metrics.jsonl"; }
 compare() {
     local file
@@ -33,7 +33,7 @@ start=$(now_ms)
 "$TT" train $words --out whole --save-interval 12 >out 2>err || die "the undisturbed run"
 span=$(($(now_ms) - start + 20))
 
-# On a machine too busy for so many there are fewer, for about two minutes of them.
+# A slow machine gets fewer kills, for about two minutes in total.
 [ $((kills * span)) -le 120000 ] || kills=$((120000 / span + 5))
 done=0 round=0 runs=0 in_save=0 longest=0
 while [ "$done" -lt "$kills" ]; do
@@ -41,7 +41,7 @@ while [ "$done" -lt "$kills" ]; do
     before=$(newest "$out" 2>/dev/null)
     half=$(ls -d "$out"/step-*.tmp 2>/dev/null)
     intervals=(1 4 12 40)
-    # A run falls several times on its way: half of the blows come early, half anywhere in what the whole run takes.
+    # A run is killed several times. Half of the kills come early, half anywhere in the time of the whole run.
     delay=$((RANDOM % (round % 2 ? span : span / 4 + 1) + 1))
     "$TT" train $words --out "$out" --resume auto --save-interval "${intervals[round % 4]}" >out 2>err &
     pid=$!
@@ -59,7 +59,7 @@ while [ "$done" -lt "$kills" ]; do
         now=$(ls -d "$out"/step-*.tmp 2>/dev/null)
         [ -n "$now" ] && [ "$now" != "$half" ] && in_save=$((in_save + 1))
         ;;
-    0 | 2) # finished before the blow, or had finished before this round
+    0 | 2) # finished before the kill, or before this round
         [ "$after" = 300 ] || die "round $round: exit $code at step $after"
         compare "$out"
         rm -rf "$out" "$out".*
@@ -77,7 +77,7 @@ fi
 compare "$out"
 [ "$longest" -gt 0 ] || die "no killed run ever got as far as a checkpoint"
 [ "$done" -lt 100 ] || [ "$in_save" -gt 0 ] || die "no kill fell into a save"
-# A blow after the last save may leave what was being removed then; the next save clears it away.
+# A kill after the last save may leave a folder that was being removed; the next save removes it.
 mkdir -p "$out/step-00000288.tmp"
 "$TT" train $words --num-steps 301 --out "$out" --resume auto >out 2>err || die "one step more: exit $?"
 [ -z "$(find "$out" -name '*.tmp')" ] || die "something half-written was left behind"

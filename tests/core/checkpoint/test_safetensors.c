@@ -1,4 +1,4 @@
-/* core/checkpoint/safetensors and core/base/crc32: files round trip, and no file, however wrong, is believed. */
+/* core/checkpoint/safetensors and core/base/crc32: files round-trip, and no malformed file is trusted. */
 #include "core/checkpoint/safetensors.h"
 
 #include <fcntl.h>
@@ -48,9 +48,10 @@ static void crc_is_that_of_zlib(void)
         CHECK(tt_crc32(tt_crc32(0, data, cut), data + cut, sizeof data - cut) == tt_crc32(0, data, sizeof data));
 }
 
-/* ---- whole files ---- */
+/* ---- complete files ---- */
 
-/* Not by way of an empty file: some file systems then write to the disk at once, and this is called often. */
+/* Overwrites without truncating first: after a truncation some file systems write to disk at once, and this is called
+ * often. */
 static void write_file(const char *path, const void *data, size_t n)
 {
     int fd = open(path, O_WRONLY | O_CREAT, 0666);
@@ -58,7 +59,7 @@ static void write_file(const char *path, const void *data, size_t n)
     if (fd >= 0) close(fd);
 }
 
-/* A file of this header and as many bytes of data. */
+/* Writes a file with this header and `data` bytes of data. */
 static void write_raw(const char *path, uint64_t length, const char *header, size_t data)
 {
     char file[4096] = {0};
@@ -157,7 +158,7 @@ static void converts_halves(void)
     tt_safetensors_close(s);
 }
 
-/* ---- what must be refused ---- */
+/* ---- files that must be refused ---- */
 
 static void refuses(const char *header, size_t data, const char *words)
 {
@@ -291,7 +292,7 @@ static void survives_mutations(void)
     CHECK(accepted > 50 && accepted < 5000, "accepted %d", accepted);
 }
 
-/* A full disk, played by a limit on file sizes. */
+/* A limit on file sizes stands in for a full disk. */
 static void leaves_nothing_when_writing_fails(void)
 {
     float data[5000] = {0};

@@ -1,5 +1,5 @@
-/* The fp32 weights of a device that has them as two 16-bit halves: written and read, whole or a rank's parts, to the
- * bit, and nothing but those parts is touched. */
+/* fp32 weights that a device stores as two 16-bit halves: written and read, whole or as a rank's parts, to the bit.
+ * Nothing outside those parts is touched. */
 #include "core/checkpoint/weights.h"
 #include "tests/test.h"
 

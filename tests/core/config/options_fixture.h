@@ -1,4 +1,4 @@
-/* Options as a command line gives them, and their values as text. */
+/* Options from a command line, and their values as text. */
 #ifndef TT_OPTIONS_FIXTURE_H
 #define TT_OPTIONS_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 enum { MOST_WORDS = 16 };
 
-/* Parses "--a 1 --b 2", cut at spaces. */
+/* Parses "--a 1 --b 2", split at spaces. */
 static inline tt_status parse(struct tt_options *o, enum tt_command command, const char *line)
 {
     char copy[1024], *words[MOST_WORDS], *rest = copy;
@@ -22,7 +22,7 @@ static inline bool takes(int command, const struct tt_option *row) { return tt_o
 static inline int row_count(void) { return tt_schema_count(&tt_schema); }
 static inline const struct tt_option *row_at(int i) { return tt_schema_row(&tt_schema, i); }
 
-/* Whether the option has this value, in whichever struct it lies. */
+/* Whether the option has this value, in whichever struct it is stored. */
 static inline bool has(const struct tt_options *o, const char *name, const char *value)
 {
     struct tt_text text = {0};
@@ -50,7 +50,7 @@ static inline char *printed(const struct tt_options *o)
     return t.s;
 }
 
-/* What is printed, given back as a file, prints the same again. */
+/* The printed options, read back as a file, print the same again. */
 static inline void check_round_trip(const struct tt_options *o, const char *what)
 {
     static struct tt_options again;

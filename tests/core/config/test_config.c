@@ -1,4 +1,4 @@
-/* What a run is: presets, fusions, tiles, and the checks that need more than one option. */
+/* A run's configuration: presets, fusions, tiles, and checks that involve several options. */
 #include "core/config/presets.h"
 #include "tests/core/config/options_fixture.h"
 
@@ -45,7 +45,7 @@ static void fusions(void)
     CHECK_OK(tt_config_fusions(&o.c, fuse));
     for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i != TT_FUSE_GRAPH));
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse norm,no-norm"), "\"norm\" and \"no-norm\" contradict each other");
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse all,norm,norm")); /* says the same again */
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse all,norm,norm")); /* repeating is allowed */
 }
 
 static void tiles_are_two_sides(void)
@@ -114,10 +114,10 @@ static void sizes_fit_together(void)
     fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
     fails_together("--rope-theta 1 --rope-scaling yarn,factor=2,original_max_position_embeddings=8", "larger");
     fails_together("--warmup-steps 400", "make warmup-steps smaller");
-    fails_together("--beta2 0.99999999", "is 1 in fp32");
+    fails_together("--beta2 0.99999999", "rounds to 1 in fp32");
     fails_together("--beta1 0.99999999", "--beta1 0.99999999");
     fails_together("--clip-norm 1e-50", "means no clipping");
-    fails_together("--adam-eps 1e-50", "is 0 in fp32");
+    fails_together("--adam-eps 1e-50", "rounds to 0 in fp32");
     fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
     fails_together("--fp8 all", "fp8 all does nothing with precision fp32; give --precision fp8 too");

@@ -1,4 +1,4 @@
-/* The parser of options: every value of every option, mistakes, files, and which source wins. */
+/* The option parser: every value of every option, mistakes, files, and which source wins. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -237,7 +237,7 @@ static void checkpoints_tell_other_commands(void)
     tt_text_free(&config);
 }
 
-/* The config.yaml of somebody else's trainer: groups, its names for things, its values. */
+/* Another trainer's config.yaml: its groups, its names for options, its values. */
 static void files_of_others_are_read(void)
 {
     static struct tt_options o;
@@ -270,7 +270,7 @@ static void files_of_others_are_read(void)
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--num-workers 4"), "--prefetch does that");
 }
 
-/* A name of another program means one option, and none that there is. */
+/* Another program's name stands for exactly one option and is not an option itself. */
 static void names_of_others_are_clear(void)
 {
     for (int i = 0, n = tt_schema_count(&tt_schema); i < n; i++) {
@@ -314,7 +314,7 @@ static void files_are_checked(void)
         {"sede:", "line 1: there is no option sede; did you mean seed?"},
         {"batch-size:\n  a: 1", "takes one value"},
         {"lr: 1e-3\noptimizer:\n  learning_rate: 1e-4", "line 3: learning-rate is repeated"},
-        {"prompts: [a]", "takes one value"}, /* of another command: not used, but checked */
+        {"prompts: [a]", "takes one value"}, /* of another command: unused but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
         {"rope-scaling: {factor: 2}", "needs a type"},
@@ -337,7 +337,7 @@ static void files_are_checked(void)
     CHECK(o.c.learning_rate == 1e-3 && o.c.seed == 3 && o.c.fuse[0] == 0 && o.own[0] == 0);
 }
 
-/* What is left open for a checkpoint or the sizes of bench is not printed as if it were decided. */
+/* Values that a checkpoint or the sizes of bench will decide are not printed as if they were decided. */
 static void open_values_stay_open(void)
 {
     static struct tt_options o;

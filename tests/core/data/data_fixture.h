@@ -1,4 +1,4 @@
-/* A folder of the test's own for data: paths in it, and files of given bytes. */
+/* A temporary folder for data: paths in it, and files with given bytes. */
 #ifndef TT_DATA_FIXTURE_H
 #define TT_DATA_FIXTURE_H
 
@@ -6,9 +6,9 @@
 
 #include "tests/test.h"
 
-static char folder[] = "/tmp/tt-data-XXXXXX"; /* mkdtemp makes it */
+static char folder[] = "/tmp/tt-data-XXXXXX"; /* mkdtemp creates it */
 
-/* Good until 64 more were asked for. */
+/* The result is valid until 64 more paths were made. */
 static inline const char *in_folder(const char *name)
 {
     static char paths[64][128];

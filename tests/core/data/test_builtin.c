@@ -1,5 +1,5 @@
-/* The built-in language: its floor is exact, its samples are grammatical, and its streams depend on what they should.
- */
+/* The built-in language: its loss floor is exact, its samples are grammatical, and its streams depend on what they
+ * should. */
 #include "core/base/rng.h"
 #include "core/data/builtin.h"
 #include "core/data/data.h"
@@ -19,7 +19,7 @@ static double entropy(const struct tt_builtin *b, int64_t n)
     return h;
 }
 
-/* Every state goes on with probability 1, to states that exist. */
+/* In every state the probabilities of the next words sum to 1, and they lead to existing states. */
 static void automaton_is_complete(void)
 {
     struct tt_builtin *b = language();
@@ -52,7 +52,7 @@ static void entropy_is_in_range(void)
     tt_builtin_close(b);
 }
 
-/* -sum P log P over all texts of n words, found one by one. */
+/* -sum P log P over all texts of n words, by enumeration. */
 static double text_entropy(const struct tt_builtin *b, int state, int n, double p_before)
 {
     if (!n) return -p_before * log(p_before);
@@ -74,7 +74,7 @@ static void floor_equals_enumeration(void)
     tt_builtin_close(b);
 }
 
-/* Mean and spread of -log p per sample of S tokens drawn through the data interface. */
+/* Mean and standard error of -log p per token, over samples of S tokens drawn through the data interface. */
 static void floor_equals_sampling(void)
 {
     enum { S = 100, SAMPLES = 4000 };
@@ -109,7 +109,7 @@ static void floor_equals_sampling(void)
     tt_builtin_close(b);
 }
 
-/* What a model that sees only the last word, or two, could reach: far above the floor, so attention is needed. */
+/* The best that a model could reach with only the last word, or two: far above the floor, so attention is needed. */
 static void context_matters(void)
 {
     enum { N = 200000 };
@@ -164,7 +164,7 @@ static int word(const char *w)
     return -1;
 }
 
-/* Reads words separated by spaces. */
+/* Reads words that are separated by spaces. */
 static struct tt_grammar_check check(const char *text)
 {
     int32_t tokens[64];
@@ -219,7 +219,7 @@ static void knows_its_grammar(void)
     CHECK(c.sentences == 0 && c.first_error == -1);
 }
 
-/* All samples pass; a sample with one word changed passes exactly when the automaton could have said it. */
+/* All samples pass. A sample with one word changed passes only if the automaton could have produced it. */
 static void check_agrees_with_the_automaton(void)
 {
     enum { S = 60 };

@@ -1,5 +1,5 @@
-/* Byte-level tokenizers of other programs: the tokens that the library tokenizers gives (tests/hf/make_tokenizers.py
- * wrote them), the way back, and what is refused. */
+/* Byte-level tokenizers of other programs: the same tokens as the library `tokenizers` gives (written by
+ * tests/hf/make_tokenizers.py), decoding, and what is refused. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -17,7 +17,7 @@ static char *read_file(const char *kind, const char *name, size_t *n)
     return data;
 }
 
-/* Of its tokenizer.json, with `from` written as `to` first. */
+/* Loads the tokenizer.json of `kind`, after replacing `from` with `to`. */
 static tt_status load(const char *kind, const char *from, const char *to, struct tt_tokenizer **out)
 {
     struct tt_text text = {0};
@@ -36,7 +36,7 @@ static tt_status load(const char *kind, const char *from, const char *to, struct
     return st;
 }
 
-/* The tokens of a text and the text of the tokens. */
+/* Encodes the text and decodes the tokens again. */
 static void check_tokens(const struct tt_tokenizer *t, const char *kind)
 {
     size_t size, text_size;
@@ -98,7 +98,7 @@ static void is_kept_as_it_came(void)
     CHECK_OK(tt_remove_tree(folder));
 }
 
-/* A word of a megabyte is merged in the time its length suggests. */
+/* Merging a word of a megabyte takes time in proportion to its length. */
 static void long_words(void)
 {
     enum { LONG = 1 << 20 };
@@ -114,7 +114,7 @@ static void long_words(void)
     CHECK(n > 0 && n < LONG / 2 && back.n == LONG && !memcmp(back.s, text, LONG), "%lld tokens", (long long)n);
     tt_text_free(&back);
     free(tokens);
-    CHECK_OK(tt_tokenizer_encode(t, "a\xff\xc3 b", 5, &tokens, &n)); /* bytes that are no UTF-8 have tokens too */
+    CHECK_OK(tt_tokenizer_encode(t, "a\xff\xc3 b", 5, &tokens, &n)); /* bytes that are not UTF-8 also have tokens */
     tt_tokenizer_decode(t, tokens, n, &back);
     CHECK(back.n == 5 && !memcmp(back.s, "a\xff\xc3 b", 5));
     tt_text_free(&back);

@@ -1,5 +1,5 @@
-/* Datasets: token files, patterns, text, random tokens; every window once an epoch; and every way a file can be wrong.
- */
+/* Datasets: token files, patterns, text, random tokens; every window once per epoch; and every way in which a file can
+ * be wrong. */
 #include "core/data/data.h"
 
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include "core/data/token_file.h"
 #include "tests/core/data/data_fixture.h"
 
-/* Tokens first, first+1, … below `modulo`, so that a token tells where it was. */
+/* Tokens first, first+1, … modulo `modulo`, so that a token's value tells its position. */
 static const char *write_tokens(const char *name, int64_t n, int first, int modulo, int64_t vocab)
 {
     int32_t *tokens = malloc(((size_t)n + 1) * sizeof *tokens);
@@ -35,7 +35,7 @@ static void refused(struct tt_data_options o, const char *words)
     struct tt_data *d = NULL;
     if (!o.seq_len) o.seq_len = 8;
     CHECK_FAILS(tt_data_open(&o, &d), words);
-    const char *name = o.source ? strrchr(o.source, '/') : NULL; /* the message says which file */
+    const char *name = o.source ? strrchr(o.source, '/') : NULL; /* the message must name the file */
     bool elsewhere = given(o.val_source) || given(o.tokenizer);
     if (name && !elsewhere && !strchr(name, '*')) CHECK_FAILS(tt_data_open(&o, &d), name + 1);
     CHECK(!d);
@@ -46,7 +46,7 @@ static void refused_file(const char *path, const char *words)
     refused((struct tt_data_options){.source = path}, words);
 }
 
-/* ---- what is right ---- */
+/* ---- good data ---- */
 static void random_tokens(void)
 {
     enum { S = 1000, V = 7 };
@@ -108,8 +108,8 @@ static void both_formats_come_back(void)
     CHECK(!tt_is_file(in_folder("new.bin")));
 }
 
-/* Each window of a split comes once an epoch, whole, in an order that changes with epoch and seed. Token values say
- * which window of which shard it is. */
+/* Each window of a split appears once per epoch, complete, in an order that changes with epoch and seed. The token
+ * values identify window and shard. */
 static void order_of(struct tt_data *d, enum tt_split split, int S, uint64_t epoch, int *order)
 {
     int64_t n = tt_data_samples(d, split);
@@ -134,7 +134,7 @@ static void every_window_once_an_epoch(void)
 {
     enum { S = 10, V = 60000 };
     write_tokens("shard-1.bin", 10 * S + 1, 1000, V, V); /* 10 windows */
-    write_tokens("shard-2.bin", 7 * S, 2000, V, V);      /* 6: the last lacks a token */
+    write_tokens("shard-2.bin", 7 * S, 2000, V, V);      /* 6: the last one lacks a token */
     write_tokens("shard-3.bin", 3, 3000, V, V);          /* none */
     write_tokens("shard-4.bin", 5 * S + 4, 4000, V, V);  /* 5 */
     struct tt_data_options o = {.source = in_folder("shard-*.bin"), .seq_len = S, .val_fraction = 0.15, .seed = 1};
@@ -293,7 +293,7 @@ static void token_files_with_a_tokenizer(void)
     CHECK_FAILS(tt_data_open(&o, &d), "token 299 is in the data");
 }
 
-/* ---- what is wrong ---- */
+/* ---- bad data ---- */
 static void wrong_options(void)
 {
     refused((struct tt_data_options){.source = ""}, "no data named");
@@ -411,7 +411,7 @@ static void tokens_above_the_vocabulary(void)
     CHECK_FAILS(tt_data_open(&o, &d), "vocab.bin");
 }
 
-/* No --vocab-size is proposed that the option refuses. */
+/* No message proposes a --vocab-size that the option would refuse. */
 static void tokens_above_every_vocabulary(void)
 {
     enum { MOST = TT_VOCAB_MOST };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Token files as llm.c keeps them: the bytes of the header, shards of a given size that are the text again, both widths, and
-# what the trainer makes of them.
+# Token files in llm.c's format: the bytes of the header, shards of a given size that contain the whole text, both token
+# widths, and training on them.
 set -u
 . tests/lib.sh
 needs_device
@@ -13,7 +13,7 @@ for i in $(seq 500); do printf 'line %d of a text, \303\251\n' $i; done >text.tx
 bytes=$(wc -c <text.txt)
 od -An -v -t u1 -w1 text.txt | tr -d ' ' >wanted
 
-# header: magic, version, count, then zeros; tokens: little-endian, all of the text in order, no shard above its size
+# header: magic, version, count, then zeros; tokens: little-endian, the whole text in order, no shard above its size
 for type in auto uint16 uint32; do
     width=2 magic=20240520 version=1
     [ $type = uint32 ] && width=4 magic=20240801 version=7
@@ -36,7 +36,7 @@ for type in uint16 uint32; do
     cmp -s run-auto/step-00000002/model.safetensors run-$type/step-00000002/model.safetensors || fail "$type trains another model"
 done
 
-# a vocabulary beyond 16 bits, as of llama-3: written by hand, read and trained on
+# a vocabulary beyond 16 bits, like llama-3's: written by hand, read and trained on
 {
     printf '\241\331\064\001\007\0\0\0\100\0\0\0'
     head -c 1012 /dev/zero
@@ -47,7 +47,7 @@ grep -q "largest     65856" out || fail "the largest token is another"
 "$TT" train $tiny --data large.bin --val-fraction 0.5 --val-interval 0 --out large >out 2>err || fail "train on a large vocabulary"
 grep -q "vocabulary 65857" out || fail "the vocabulary is another"
 
-# held-out part, and what is refused
+# the held-out part, and what is refused
 "$TT" data text.txt --val-fraction 0.25 --out split --json >out 2>err || fail "split"
 [ "$(tokens split/val_000000.bin 2 | wc -l)" = $((bytes / 4)) ] || fail "the held-out part has another size"
 [ "$(cat split/train_000000.bin split/val_000000.bin | wc -c)" = $((2048 + 2 * bytes)) ] || fail "tokens were lost between the parts"

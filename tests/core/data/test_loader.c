@@ -1,4 +1,4 @@
-/* The loader: the same samples in the same order as asking directly, errors delivered, and closing at any moment. */
+/* The loader: the same samples in the same order as when read directly, errors passed on, and closing at any moment. */
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static struct tt_data *open_data(const char *source)
     return d;
 }
 
-/* Three buffers that the caller owns. */
+/* `count` of three buffers that the caller owns. */
 static struct tt_loader *open_loader(struct tt_data *d, uint64_t position, int count)
 {
     static int32_t memory[3][STEP];
@@ -54,7 +54,7 @@ static void order_is_that_of_the_data(void)
             int32_t *buffer = NULL;
             CHECK_OK(tt_loader_next(l, &buffer));
             CHECK(buffer && is_step(d, buffer, 1000 + step * ROWS), "%d buffers, step %d", count, (int)step);
-            if (step % 7 == 0) usleep(500); /* lets the thread run into a full queue */
+            if (step % 7 == 0) usleep(500); /* lets the loader thread fill its queue */
             CHECK(is_step(d, buffer, 1000 + step * ROWS), "not overwritten before it is released");
             tt_loader_release(l);
         }
@@ -76,7 +76,7 @@ static void several_steps_can_be_held(void)
     tt_loader_release(l);
     CHECK_OK(tt_loader_next(l, &more));
     CHECK(more == held[0] && is_step(d, more, 3 * ROWS));
-    for (int i = 0; i < 10; i++) tt_loader_release(l); /* more than were taken: no harm */
+    for (int i = 0; i < 10; i++) tt_loader_release(l); /* more than were taken: harmless */
     CHECK_OK(tt_loader_next(l, &more));
     CHECK(is_step(d, more, 4 * ROWS));
     tt_loader_close(l);
@@ -86,7 +86,7 @@ static void several_steps_can_be_held(void)
 static void closes_at_any_moment(void)
 {
     struct tt_data *d = open_data("builtin");
-    alarm(30); /* kills the test should it hang */
+    alarm(30); /* ends the test if it hangs */
     for (int i = 0; i < 200; i++) {
         struct tt_loader *l = open_loader(d, 0, 1 + i % 3);
         int32_t *buffer;
@@ -102,7 +102,7 @@ static void closes_at_any_moment(void)
     tt_data_close(d);
 }
 
-/* While the thread works on something endless, closing still comes soon: it looks between rows. */
+/* Closing is quick even while the thread gathers a very long step: it checks between rows. */
 static void closes_in_the_middle_of_a_step(void)
 {
     enum { MANY = 2000000 };
@@ -147,12 +147,12 @@ static void errors_of_the_thread_come_out(void)
     CHECK(good <= 4, "%d steps came after the file was gone", good); /* those gathered before */
     CHECK(st && strstr(st->text, "data.bin") && strstr(st->text, "shorter"), "%s", st ? st->text : "no error");
     tt_status_free(st);
-    CHECK_FAILS(tt_loader_next(l, &buffer), "shorter"); /* and again */
+    CHECK_FAILS(tt_loader_next(l, &buffer), "shorter"); /* the error stays */
     tt_loader_close(l);
     tt_data_close(d);
 }
 
-/* Threads of this process that have SIGUSR1 blocked. Libraries have threads of their own, which do as they like. */
+/* Counts the threads of this process that block SIGUSR1. Threads of libraries may block it or not. */
 static int blocking_threads(void)
 {
     int count = 0;
@@ -170,7 +170,7 @@ static int blocking_threads(void)
     return count;
 }
 
-/* The main thread must be the one that a signal finds. */
+/* The loader's thread blocks signals, so that they reach the main thread. */
 static void leaves_signals_alone(void)
 {
     struct tt_data *d = open_data("builtin");

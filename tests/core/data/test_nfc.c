@@ -1,4 +1,4 @@
-/* Unicode's normal form C, and tokenizers that have it. tests/hf/make_nfc.py wrote the tables. */
+/* Unicode's normal form C, and tokenizers that use it. tests/hf/make_nfc.py wrote the tables. */
 #include "core/base/file.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/data/tokenizers/nfc.h"
@@ -12,16 +12,16 @@ static void normal_forms(void)
         {"", ""},
         {"plain text \xc3\xa9", "plain text \xc3\xa9"},
         {"caf" "e\xcc\x81", "caf\xc3\xa9"},
-        {"A\xcc\x8a \xe2\x84\xab", "\xc3\x85 \xc3\x85"}, /* and the sign of the unit */
-        {"a\xcc\x81\xcc\xa3", "\xe1\xba\xa1\xcc\x81"}, /* the mark below comes first */
+        {"A\xcc\x8a \xe2\x84\xab", "\xc3\x85 \xc3\x85"}, /* and the angstrom sign */
+        {"a\xcc\x81\xcc\xa3", "\xe1\xba\xa1\xcc\x81"}, /* the mark below is sorted first */
         {"s\xcc\xa3\xcc\x87", "\xe1\xb9\xa9"}, /* two steps */
-        {"a\xcc\xb4\xcc\x81", "\xc3\xa1\xcc\xb4"}, /* across a mark of another class */
-        {"a\xcc\x80\xcc\x81", "\xc3\xa0\xcc\x81"}, /* but not of the same class */
-        {"\xcc\x81" "a", "\xcc\x81" "a"}, /* nothing to sit on */
+        {"a\xcc\xb4\xcc\x81", "\xc3\xa1\xcc\xb4"}, /* composes across a mark of another class */
+        {"a\xcc\x80\xcc\x81", "\xc3\xa0\xcc\x81"}, /* but not across one of the same class */
+        {"\xcc\x81" "a", "\xcc\x81" "a"}, /* no base character */
         {"\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "\xea\xb0\x81"}, /* Hangul */
         {"\xea\xb0\x80\xe1\x86\xa8", "\xea\xb0\x81"},
-        {"\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc"}, /* never composed: longer */
-        {"\xf0\x9d\x85\xa0", "\xf0\x9d\x85\x98\xf0\x9d\x85\xa5\xf0\x9d\x85\xae"}, /* three times as long */
+        {"\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc"}, /* never composed: it becomes longer */
+        {"\xf0\x9d\x85\xa0", "\xf0\x9d\x85\x98\xf0\x9d\x85\xa5\xf0\x9d\x85\xae"}, /* it becomes three times as long */
         {"e\xff\xcc\x81\xe1\x84", "e\xff\xcc\x81\xe1\x84"}, /* not UTF-8 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -38,7 +38,7 @@ static void normal_forms(void)
     CHECK(tt_nfc_is_plain("caf\xc3\xa9", 5) && !tt_nfc_is_plain("e\xcc\x81", 3));
 }
 
-/* A run of a hundred thousand marks is ordered in no time. */
+/* Sorting a run of a hundred thousand marks is quick. */
 static void many_marks(void)
 {
     struct tt_text text = {0}, out = {0};

@@ -1,4 +1,4 @@
-/* Text in gzip and zstd: read as if it were not packed, wherever its pieces end, and refused where it is damaged. */
+/* Text in gzip and zstd: read as if it were unpacked, wherever its pieces end, and refused if it is damaged. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -6,7 +6,7 @@
 #include "core/base/unpack.h"
 #include "tests/core/data/text_fixture.h"
 
-/* {"text":"one"} and {"text":"two"}, by gzip and by zstd. */
+/* {"text":"one"} and {"text":"two"}, packed by gzip and by zstd. */
 static const unsigned char in_gzip[] = {
     0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xab, 0x56, 0x2a, 0x49, 0xad, 0x28, 0x51, 0xb2, 0x52,
     0xca, 0xcf, 0x4b, 0x55, 0xaa, 0xe5, 0xaa, 0x86, 0x71, 0x4b, 0xca, 0xf3, 0x81, 0x5c, 0x00, 0xfb, 0x0e, 0x50, 0xcb,
@@ -24,7 +24,7 @@ static void packed_files_are_read(void)
         memcpy(twice, in_gzip, sizeof in_gzip);
         memcpy(twice + sizeof in_gzip, in_gzip, sizeof in_gzip);
         READS(write_bytes("p.jsonl.gz", in_gzip, sizeof in_gzip), "one\0two\0");
-        READS(write_bytes("p.jsonl", in_gzip, sizeof in_gzip), "one\0two\0"); /* by its bytes, not by its name */
+        READS(write_bytes("p.jsonl", in_gzip, sizeof in_gzip), "one\0two\0"); /* known by its bytes, not by its name */
         READS(write_bytes("p.jsonl.gz", twice, sizeof twice), "one\0two\0one\0two\0");
         twice[sizeof in_gzip] = 'x';
         refuses(write_bytes("p.jsonl.gz", twice, sizeof twice), "damaged at byte 42: something else follows");
@@ -48,7 +48,7 @@ static void put_number(struct tt_text *out, uint64_t n, int bytes)
     for (int i = 0; i < bytes; i++, n >>= 8) tt_text_add(out, &(char){(char)n}, 1);
 }
 
-/* A frame of zstd, whose blocks say how often a byte comes. */
+/* A zstd frame of run-length blocks. */
 static void put_frame(struct tt_text *out, const char *text, size_t n)
 {
     tt_text_add(out, "\x28\xb5\x2f\xfd\xa0", 5); /* the size follows in 4 bytes */
@@ -60,7 +60,7 @@ static void put_frame(struct tt_text *out, const char *text, size_t n)
     }
 }
 
-/* A member of gzip, with the text as it is. */
+/* A gzip member with stored, uncompressed text. */
 static void put_member(struct tt_text *out, const char *text, size_t n)
 {
     enum { STORED = 65535 };
@@ -80,7 +80,7 @@ static void put_member(struct tt_text *out, const char *text, size_t n)
     put_number(out, n, 4);
 }
 
-/* Text is unpacked 64 KiB at a time: a frame may end exactly there, and another may follow or none. */
+/* Text is unpacked 64 KiB at a time. A frame may end exactly there, with or without another one after it. */
 static void packed_in_frames(const char *name, void (*put)(struct tt_text *, const char *, size_t))
 {
     enum { PIECE = 64 << 10 };
@@ -112,7 +112,7 @@ static void packed_pieces_end_anywhere(void)
     if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
 }
 
-/* Cut at every length, and with every byte changed: an error, or the same text where the byte does not matter. */
+/* Cuts the file at every length and changes every byte: an error, or the same text if the byte does not matter. */
 static void damaged(const char *name, const unsigned char *whole, size_t n)
 {
     unsigned char bytes[256];

@@ -1,5 +1,5 @@
-/* A text that is read in blocks and encoded by several threads has the tokens that it has whole, and messages name the
- * right place. */
+/* A text read in blocks and encoded by several threads has the same tokens as when encoded at once, and messages name
+ * the right place. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -19,7 +19,7 @@ static const char *write_story(const char *name, int64_t n)
     return path;
 }
 
-/* Cut into spans and encoded by several threads, a text has the tokens that it has whole. */
+/* Split into spans and encoded by several threads, a text has the same tokens as when encoded at once. */
 static void same_tokens(const char *path, const struct tt_tokenizer *t, int threads)
 {
     char *text;
@@ -38,7 +38,7 @@ static void same_tokens(const char *path, const struct tt_tokenizer *t, int thre
     free(text);
 }
 
-/* Lines that end as Windows ends them, after words and after marks. */
+/* Lines with Windows line ends, after words and after punctuation. */
 static const char *write_crlf_story(const char *name, int64_t n)
 {
     static const char *const words[] = {"the dog ran\r\n", "and stopped.\r\n", "(why?)\r\n", "10\r\n", "日本。\r\n",
@@ -51,7 +51,7 @@ static const char *write_crlf_story(const char *name, int64_t n)
     return path;
 }
 
-/* A plain text is read in spans, so that its size needs no memory. */
+/* A plain text is read in spans, so the memory does not grow with its size. */
 static void is_cut(const char *path, const struct tt_tokenizer *t)
 {
     struct tt_text_reader *r = NULL;
@@ -65,7 +65,7 @@ static void is_cut(const char *path, const struct tt_tokenizer *t)
     tt_text_reader_close(r);
 }
 
-/* Of several spans, by one thread and by more; and of several blocks. */
+/* Texts of several spans, with one thread and with more, and texts of several blocks. */
 static void cuts_and_threads_change_nothing(void)
 {
     static const char *const files[] = {"tests/fixtures/tokenizers/gpt2/tokenizer.json",

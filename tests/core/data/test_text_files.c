@@ -1,4 +1,4 @@
-/* Text as people have it: JSON Lines, pairs of prompt and completion, globs and folders; and every way they can be
+/* Real-world text: JSON Lines, pairs of prompt and completion, globs and folders; and every way in which they can be
  * wrong. */
 #include <unistd.h>
 
@@ -96,14 +96,14 @@ static void other_files_are_named(void)
     refuses(write_bytes("a.parquet", "PAR1\x15\4\x15", 7), "to_json('NEW.jsonl'");
     refuses(write_bytes("a.gguf", "GGUF\3\0\0\0\1", 9), "tt import FILE --out DIR");
     refuses(write_text("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
-            "a.txt is a pointer of Git LFS, not text; fetch the file itself: git lfs pull");
+            "a.txt is a Git LFS pointer, not text; fetch the file itself: git lfs pull");
     refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
     refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
     refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
     refuses(write_text("l.jsonl", "[\"a\", \"b\"]\n"), "l.jsonl:1: the line is JSON, but not an object");
     READS(write_text("l.txt", "[{}]"), "[{}]");
-    refuses(write_text("p.txt.gz", "plain"), "p.txt.gz does not begin as gzip data do");
-    refuses(write_text("p.txt.zst", ""), "p.txt.zst does not begin as zstd data do");
+    refuses(write_text("p.txt.gz", "plain"), "p.txt.gz does not begin like gzip data");
+    refuses(write_text("p.txt.zst", ""), "p.txt.zst does not begin like zstd data");
 }
 
 /* ---- prompts and completions ---- */
@@ -139,7 +139,7 @@ static void only_completions_count(void)
     refuses(write_text("p.jsonl", "{\"prompt\":\"q\",\"completion\":1}"), "\"completion\" is a number");
 }
 
-/* Which tokens count comes back from a token file, wherever a window begins; a file without prompts is one of llm.c. */
+/* A token file stores which tokens count, wherever a window begins. A file without prompts is a plain llm.c file. */
 static void token_files_keep_what_counts(void)
 {
     enum { N = 20011 };
@@ -182,7 +182,7 @@ static void token_files_keep_what_counts(void)
     CHECK_OK(tt_file_read(in_folder("mask.bin"), 1 << 20, &file, &n));
     struct tt_data *d = NULL;
     struct tt_data_options cut = {.source = write_bytes("mask.bin", file, n - 1), .seq_len = 8};
-    CHECK_FAILS(tt_data_open(&cut, &d), "ends before it has said which");
+    CHECK_FAILS(tt_data_open(&cut, &d), "ends within the mask of which");
     free(file);
 }
 
@@ -207,7 +207,7 @@ static void documents_need_an_end_token(void)
     CHECK_OK(tt_tokenizer_words(words, 2, &t));
     CHECK(tt_tokenizer_end(t) == -1);
     CHECK_FAILS(tt_text_tokens(&w, t, take_bytes, &got), "no token that ends a document");
-    w.options.end_token = 2; /* none of its tokens */
+    w.options.end_token = 2; /* not one of its tokens */
     CHECK_FAILS(tt_text_tokens(&w, t, take_bytes, &got), "name one with --document-end");
     w.options.end_token = 0;
     CHECK_OK(tt_text_tokens(&w, t, take_bytes, &got));
@@ -271,7 +271,7 @@ static void globs_and_folders(void)
     tt_data_close(d);
 }
 
-/* Tools of Windows write one; three bytes that stand for nothing would be learnt. */
+/* Windows tools write a byte order mark; without this rule a model would learn three meaningless bytes. */
 static void a_byte_order_mark_is_no_text(void)
 {
     READS(write_text("m.txt", "\xef\xbb\xbf" "first"), "first");
@@ -300,14 +300,14 @@ static void a_byte_order_mark_is_no_text(void)
     CHECK_FAILS(tt_text_tokenizer(&w, "chars", 0, &t), "0xe9 at offset 3");
     const char *path = write_text("o.txt", "\xef\xbb\xbf{\"text\":\"a\"}\n{}\n");
     struct tt_data *d = open_data((struct tt_data_options){.source = path});
-    CHECK(strstr(tt_data_describe(d), "begins as JSON Lines do"), "%s", tt_data_describe(d));
+    CHECK(strstr(tt_data_describe(d), "looks like JSON Lines"), "%s", tt_data_describe(d));
     tt_data_close(d);
     free(one);
     free(two);
     free(none);
 }
 
-/* Plain files are one text, or documents; a single one has no boundary. */
+/* Several plain files are one text, or one document each. A single file has no document boundary. */
 static void plain_files_are_documents(void)
 {
     static const struct {
@@ -342,7 +342,7 @@ static void plain_files_are_documents(void)
 static void objects_in_plain_text_are_told(void)
 {
     struct tt_data *d = open_data((struct tt_data_options){.source = write_text("o.txt", "{\"text\":\"a\"}\n{}\n")});
-    CHECK(strstr(tt_data_describe(d), "begins as JSON Lines do, but is read as plain text"), "%s", tt_data_describe(d));
+    CHECK(strstr(tt_data_describe(d), "looks like JSON Lines, but is read as plain text"), "%s", tt_data_describe(d));
     tt_data_close(d);
     d = open_data((struct tt_data_options){.source = write_text("o.txt", "{not json}\n{}\n")});
     CHECK(!strstr(tt_data_describe(d), "JSON Lines"), "%s", tt_data_describe(d));

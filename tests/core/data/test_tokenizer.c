@@ -1,4 +1,4 @@
-/* Tokenizers: text comes back, files come back, and hostile files are refused. */
+/* Tokenizers: texts and files round-trip, and hostile files are refused. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -26,7 +26,7 @@ static struct tt_tokenizer *trained(const char *text, int64_t n, int64_t size)
     return t;
 }
 
-/* decode(encode(text)) is text; returns the number of tokens. */
+/* Checks that decode(encode(text)) is text. Returns the number of tokens. */
 static int64_t round_trip(const struct tt_tokenizer *t, const char *text, int64_t n)
 {
     int32_t *tokens = NULL;
@@ -123,7 +123,7 @@ static void words_come_and_go(void)
     CHECK_OK(tt_tokenizer_encode(t, "  the dog. them , the\n\tdog ?.", 29, &tokens, &n));
     CHECK(n == 9 && !memcmp(tokens, (int32_t[]){1, 2, 0, 4, 5, 1, 2, 3, 0}, 9 * sizeof *tokens));
     struct tt_text out = {0};
-    tt_tokenizer_decode(t, tokens, 5, &out); /* in two parts, as text is generated */
+    tt_tokenizer_decode(t, tokens, 5, &out); /* in two parts, as during generation */
     tt_tokenizer_decode(t, tokens + 5, n - 5, &out);
     CHECK(!strcmp(out.s, "the dog. them, the dog?."), "%s", out.s);
     tt_text_free(&out);
@@ -140,20 +140,20 @@ static void words_come_and_go(void)
     CHECK_FAILS(tt_tokenizer_words(list, 0, &t), "1 to");
 }
 
-/* The pair "ab" comes 6 times, and so on: merges can be told by hand. */
+/* The pair "ab" occurs 6 times, and so on: the merges can be counted by hand. */
 static void bpe_learns_the_most_frequent_pair(void)
 {
     const char text[] = "ababab c ab c abab c";
     struct tt_tokenizer *t = trained(text, sizeof text - 1, 259);
     CHECK(tt_tokenizer_size(t) == 259);
     CHECK(t->merges[0].left == 'a' && t->merges[0].right == 'b'); /* 6 */
-    CHECK(t->merges[1].left == ' ' && t->merges[1].right == 'c'); /* 3, as the next: the smaller tokens first */
+    CHECK(t->merges[1].left == ' ' && t->merges[1].right == 'c'); /* 3, like the next; the smaller tokens first */
     CHECK(t->merges[2].left == 256 && t->merges[2].right == 256);
     CHECK(round_trip(t, text, sizeof text - 1) < 20);
     tt_tokenizer_free(t);
 }
 
-/* Counts every pair anew before each merge, on the text itself. */
+/* The reference recounts every pair before each merge, on the text itself. */
 static void bpe_equals_the_slow_way(void)
 {
     enum { N = 3000, MERGES = 150 };
@@ -207,7 +207,7 @@ static void bpe_round_trips_anything(void)
     tt_tokenizer_free(t);
     char *same = malloc(100000);
     memset(same, 'x', 100000);
-    t = trained(same, 100000, 1000); /* pieces have an end, so merges run out */
+    t = trained(same, 100000, 1000); /* a piece is finite, so the merges run out */
     CHECK(tt_tokenizer_size(t) > 256 && tt_tokenizer_size(t) < 300, "%lld", (long long)tt_tokenizer_size(t));
     round_trip(t, same, 99999);
     tt_tokenizer_free(t);
@@ -269,7 +269,7 @@ static void agree_on_what_tokens_mean(void)
     CHECK_OK(tt_tokenizer_words((const char *const[]){".", "a", "b"}, 3, &words));
     CHECK(tt_tokenizers_agree(bytes, bytes) && tt_tokenizers_agree(chars, longer) &&
           tt_tokenizers_agree(longer, chars));
-    CHECK(tt_tokenizers_agree(bytes, bpe)); /* whose first 256 are the bytes */
+    CHECK(tt_tokenizers_agree(bytes, bpe)); /* its first 256 tokens are the bytes */
     CHECK(!tt_tokenizers_agree(bytes, chars) && !tt_tokenizers_agree(words, bpe) && !tt_tokenizers_agree(words, chars));
     struct tt_tokenizer *all[] = {bytes, chars, longer, bpe, words};
     for (int i = 0; i < 5; i++) tt_tokenizer_free(all[i]);
@@ -350,7 +350,7 @@ static void bad_files_are_refused(void)
     CHECK(!t);
 }
 
-/* A good file with bytes changed or cut off is loaded or refused, and what loads can be used. */
+/* A good file with bytes changed or cut off is loaded or refused. A loaded one is usable. */
 static void damaged_files_do_no_harm(void)
 {
     struct tt_tokenizer *good = trained(story, sizeof story - 1, 270);

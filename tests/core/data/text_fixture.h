@@ -1,4 +1,4 @@
-/* Text files for a test, and what is read of them. */
+/* Text files for a test, and what the reader returns for them. */
 #ifndef TT_TEXT_FIXTURE_H
 #define TT_TEXT_FIXTURE_H
 
@@ -13,7 +13,7 @@ static inline const char *write_text(const char *name, const char *text)
     return write_bytes(name, text, strlen(text));
 }
 
-/* Tokens as text; of bytes, the end token is a zero. */
+/* Appends tokens as text. For a byte tokenizer, the end token is a zero. */
 static inline tt_status take_bytes(void *to, const int32_t *tokens, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) tt_text_add(to, &(char){(char)tokens[i]}, 1);
@@ -30,7 +30,7 @@ static inline tt_status read_as_bytes(struct tt_text_work *w, struct tt_text *ou
     return st;
 }
 
-/* The documents of the file are these bytes, with a zero after each. */
+/* Checks that the documents of the file are these bytes, with a zero after each. */
 static inline void reads(const char *path, const char *wanted, size_t n)
 {
     struct tt_text got = {0};
@@ -50,7 +50,7 @@ static inline void refuses(const char *path, const char *words)
     tt_text_free(&got);
 }
 
-/* ---- tokens as they are ---- */
+/* ---- tokens as numbers ---- */
 
 struct list {
     int32_t *tokens;

@@ -1,4 +1,4 @@
-/* Ranks as processes of a test: forked, each with a job of its own, and what became of them. */
+/* Ranks as forked processes of a test, each with its own job, and their exit codes and messages. */
 #ifndef TT_RANKS_FIXTURE_H
 #define TT_RANKS_FIXTURE_H
 
@@ -21,11 +21,11 @@ static struct {
     double timeout;
     const char *file;
     int jobs;   /* so far */
-    bool nameless, parents; /* rank 0's machine has a name that is not known; every rank has another job id */
-    bool hasty; /* times matter: a sanitizer does not look for leaks when a rank ends, which takes seconds */
+    bool nameless, parents; /* rank 0's host name cannot be resolved; every rank has another job id */
+    bool hasty; /* for tests of times: skips the leak check at exit, which takes seconds */
     pid_t pids[MOST];
-    int codes[MOST]; /* exit codes; 1000 + the signal */
-    int err;         /* where all their messages go */
+    int codes[MOST]; /* exit codes, or 1000 + the signal */
+    int err;         /* receives all their messages */
     char text[20000];
 } crew;
 
@@ -56,7 +56,7 @@ static inline struct tt_job_options options_of(int rank)
     return o;
 }
 
-/* In a rank: the code of main() for this status. */
+/* In a rank: turns the status into an exit code, as main() does. */
 static inline int end_with(struct tt_job *j, tt_status st)
 {
     tt_job_close(j, st);
@@ -83,7 +83,7 @@ static inline void start_rank(int rank, tt_status (*body)(struct tt_job *, int))
     dup2(crew.err, STDERR_FILENO);
     int code = open_and_run(rank, body);
     fflush(NULL);
-    bool looks = rank == 0 || crew.jobs <= 6; /* for leaks, under a sanitizer; that takes seconds in each process */
+    bool looks = rank == 0 || crew.jobs <= 6; /* for leaks, in sanitizer builds; takes seconds in each process */
     if (crew.hasty || !looks) _exit(code);
     exit(code);
 }
@@ -133,7 +133,7 @@ static inline int times(const char *words)
     return n;
 }
 
-/* In a rank: a check that fails ends it. */
+/* In a rank: a failed check ends it. */
 #define WANT(cond)                                                                                                     \
     do {                                                                                                               \
         if (!(cond)) return tt_fail(TT_FAILED, "%s:%d: %s", __FILE__, __LINE__, #cond);                                \

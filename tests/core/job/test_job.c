@@ -1,4 +1,4 @@
-/* What ranks say to each other, and how they meet while others knock at the same door. */
+/* Messages between ranks, and how ranks meet while strangers connect to the same port. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ static tt_status speak(struct tt_job *j, int rank)
     TT_TRY(tt_job_clocks(j, clocks));
     for (int r = 0; r < crew.ranks; r++) WANT(clocks[r].ahead == 0 && clocks[r].within == 0); /* one machine */
 
-    /* 1e16 + 1 + 1 ... depends on the order: all have the bits of rank 0, 1, 2, ... */
+    /* 1e16 + 1 + 1 ... depends on the order: all ranks get the sum in rank order */
     double sum = rank == 0 ? 1e16 : 1, want = 1e16, bits[MOST];
     for (int r = 1; r < crew.ranks; r++) want += 1;
     TT_TRY(tt_job_sum(j, &sum));
@@ -62,7 +62,7 @@ static void ranks_speak(void)
     }
 }
 
-/* Rank 1's clock is 100 s ahead; messages take 1 ms one way and 3 ms the other, and once both are quick. */
+/* Rank 1's clock is 100 s ahead. Messages take 1 ms one way and 3 ms the other; in one exchange both are quicker. */
 static void clocks_are_compared(void)
 {
     double theirs[2][2] = {{110, 110.006}, {112, 112.004}}, of_0[2][2] = {{10.001, 10.003}, {12.001, 12.002}};
@@ -93,7 +93,7 @@ static void one_rank_needs_no_job(void)
     tt_job_close(j, TT_OK);
 }
 
-/* ---- failures of one ---- */
+/* ---- failures of one rank ---- */
 
 static tt_status second_fails(struct tt_job *j, int rank)
 {
@@ -125,7 +125,7 @@ static void the_first_that_fails_is_named(void)
     CHECK(times("disk 0") == 2 && times("): disk 0") == 1 && times("disk 2") == 1, "%s", crew.text);
 }
 
-/* Agreed failures do not end a job whose ranks go on. */
+/* An agreed failure does not end the job if the ranks go on. */
 static tt_status goes_on(struct tt_job *j, int rank)
 {
     tt_status st = tt_job_agree(j, rank == 1 ? tt_fail(TT_UNSUPPORTED, "not here") : TT_OK);
@@ -162,7 +162,7 @@ static void what_differs_is_refused(void)
     CHECK(times(words) == 3, "%s", crew.text);
 }
 
-/* Rank 2 asks, rank 0 decides; a heartbeat later all know it, after the same step. */
+/* Rank 2 asks to stop and rank 0 decides. A heartbeat later all ranks know it, after the same step. */
 static tt_status asks(struct tt_job *j, int rank)
 {
     uint32_t decision = 0;
@@ -202,7 +202,7 @@ static void different_calls_are_noticed(void)
     CHECK(crew.codes[1] == TT_FAILED && times("rank 0 (") && times("same call as rank 1"), "%s", crew.text);
 }
 
-/* ---- the meeting ---- */
+/* ---- the rendezvous ---- */
 
 static tt_status hello(struct tt_job *j, int rank)
 {
@@ -225,8 +225,8 @@ static int knock(void)
     return -1;
 }
 
-/* Silent ones, more than rank 0 has places for; one that talks rubbish; one that writes a byte now and then; one that
- * leaves at once. */
+/* Strangers: more silent ones than rank 0 has places for, one that sends garbage, one that sends a byte now and then,
+ * one that leaves at once. */
 static void strangers_do_no_harm(void)
 {
     prepare(3, 10);
@@ -278,7 +278,7 @@ static void rank_0_does_not_come(void)
     read_messages();
     CHECK(crew.codes[1] == TT_RANK_LOST && times("rank 0 did not answer at 127.0.0.1 port "), "%s", crew.text);
     CHECK(times("is it started, and is MASTER_ADDR its machine?"), "%s", crew.text);
-    crew.nameless = true; /* a name that is not known, of ranks that are all here: MASTER_ADDR is not to blame */
+    crew.nameless = true; /* an unknown host name, but all ranks are here: MASTER_ADDR is not to blame */
     prepare(2, 1);
     start_rank(1, never_called);
     await(1);
@@ -308,7 +308,7 @@ static void two_of_one_rank(void)
     start_rank(1, never_called);
     rest(0.3);
     pid_t first = crew.pids[1];
-    start_rank(1, never_called); /* again, instead of 2 */
+    start_rank(1, never_called); /* again rank 1, instead of rank 2 */
     crew.pids[2] = first;
     await_all();
     CHECK_ALL_END_WITH(TT_USAGE);
@@ -338,7 +338,7 @@ static void write_comm_file(const char *line)
     if (f) fclose(f);
 }
 
-/* What lies there is of an earlier job: first nobody listens, then something else does, then it is rubbish. */
+/* The file is from an earlier job: first nobody listens there, then something else does, then the file is garbage. */
 static void a_stale_comm_file_is_not_taken(void)
 {
     char line[200], secret[65];
@@ -370,7 +370,8 @@ static void a_stale_comm_file_is_not_taken(void)
     crew.file = NULL;
 }
 
-/* From two shells each rank has another parent, by which ranks without a file would know each other. */
+/* Started from several shells, the ranks have different parents, by which ranks without a file would find each
+ * other. */
 static void the_comm_file_makes_the_job(void)
 {
     crew.file = path;
@@ -383,7 +384,7 @@ static void the_comm_file_makes_the_job(void)
     crew.file = NULL;
 }
 
-/* When rank 0 does not come, the file is to blame, and not a host of which it speaks. */
+/* If rank 0 does not come, the message blames the file, not a host that it names. */
 static void what_is_wrong_with_the_comm_file(void)
 {
     char line[200], secret[65];

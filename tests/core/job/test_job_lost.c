@@ -1,7 +1,7 @@
-/* A rank that is killed, stopped or stuck, at several moments: the others end in time, with one line that says who. */
+/* A rank is killed, stopped or stuck at various moments. The others end in time, with one line that names it. */
 #include "tests/core/job/ranks_fixture.h"
 
-static const double TIMEOUT = 2, SLACK = 6; /* SLACK: what a busy machine adds; who hangs would hang on */
+static const double TIMEOUT = 2, SLACK = 6; /* SLACK: extra time for a busy machine; a hang lasts longer */
 
 static _Noreturn void hang(void)
 {
@@ -22,7 +22,7 @@ static tt_status trains(struct tt_job *j, int rank)
     }
 }
 
-/* The main thread is in a collective of the device that does not come back. */
+/* Simulates a main thread that waits for ever in a collective of the device. */
 static tt_status computes(struct tt_job *j, int rank)
 {
     (void)rank;
@@ -30,7 +30,7 @@ static tt_status computes(struct tt_job *j, int rank)
     hang();
 }
 
-/* Waits for all but one, which is put to an end afterwards; true when they were in time. */
+/* Waits for all ranks but one, then kills that one. Returns whether the others ended in time. */
 static bool others_end(int lost, double limit)
 {
     double from = tt_seconds();
@@ -44,7 +44,7 @@ static bool others_end(int lost, double limit)
     return took <= limit;
 }
 
-/* Rank 0 says it for all; without rank 0, the first of the others on this machine. */
+/* Rank 0 speaks for all; if rank 0 is lost, the first of the others on this machine does. */
 static bool is_named(int lost, const char *how)
 {
     char host[64], words[200];
@@ -64,7 +64,7 @@ static void check_killed(tt_status (*body)(struct tt_job *, int), int lost, doub
     start_all(4, 20, body);
     rest(after);
     kill(crew.pids[lost], SIGKILL);
-    CHECK(others_end(lost, SLACK), "rank %d killed after %g s", lost, after); /* a connection's end needs no timeout */
+    CHECK(others_end(lost, SLACK), "rank %d killed after %g s", lost, after); /* a closed connection needs no timeout */
     CHECK(is_named(lost, "is gone, last heard of at step "), "%s", crew.text);
     check_codes(lost);
 }
@@ -81,14 +81,14 @@ static void killed_while_the_others_hang_in_the_device(void)
     for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(computes, lost, 2);
 }
 
-/* Returns when all of its threads stand still: until one of them takes the signal, the others go on. */
+/* Returns when all of its threads have stopped; they continue until one of them takes the signal. */
 static void stop_rank(int rank)
 {
     kill(crew.pids[rank], SIGSTOP);
     waitpid(crew.pids[rank], NULL, WUNTRACED);
 }
 
-/* Several at the same moment, rank 0 among them or not: one line of those that are left names one of them. */
+/* Several are killed at once, with or without rank 0. The remaining ranks print one line that names one of them. */
 static void killed_together(void)
 {
     const int lost[][4] = {{1, 1, 0, 0}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 0}, {0, 1, 1, 1}};
@@ -112,7 +112,7 @@ static void killed_together(void)
     }
 }
 
-/* While they meet, or just after; messages differ, but nobody stays. */
+/* Killed during the rendezvous or just after. The messages vary, but every rank ends. */
 static void killed_at_the_beginning(void)
 {
     double moments[] = {0, 0.001, 0.004, 0.008, 0.05};
@@ -140,7 +140,7 @@ static void stopped(void)
     }
 }
 
-/* One that goes on when the others have ended has been told, and says nothing. */
+/* A stopped rank that resumes after the others have ended is told so and prints nothing. */
 static void stopped_and_woken(void)
 {
     for (int lost = 0; lost < 2; lost++) {
@@ -159,7 +159,7 @@ static void stopped_and_woken(void)
 
 static int idler;
 
-/* The main thread of one rank stands still before its sixth step; its watcher lives. */
+/* The main thread of one rank hangs before its sixth step; its watcher thread lives. */
 static tt_status hangs(struct tt_job *j, int rank)
 {
     for (int64_t step = 0;; step++) {
@@ -170,7 +170,7 @@ static tt_status hangs(struct tt_job *j, int rank)
     }
 }
 
-/* The same, and the others wait in the device and not in a call. */
+/* The same, but the others wait in the device, not in a call. */
 static tt_status hangs_the_device(struct tt_job *j, int rank)
 {
     double sum = rank;
@@ -196,7 +196,7 @@ static void stuck(void)
     }
 }
 
-/* ---- who is not lost ---- */
+/* ---- slow ranks are not lost ---- */
 
 static tt_status saves_long(struct tt_job *j, int rank)
 {
@@ -213,7 +213,7 @@ static tt_status steps_long(struct tt_job *j, int rank)
     double sum = rank;
     for (int64_t step = 0; step < 2; step++) {
         tt_job_alive(j, step);
-        rest(rank == 1 ? 2.0 : 1.7); /* longer than the timeout, on all of them */
+        rest(rank == 1 ? 2.0 : 1.7); /* longer than the timeout, on every rank */
         TT_TRY(tt_job_sum(j, &sum));
     }
     return TT_OK;
@@ -248,7 +248,7 @@ static tt_status trains_a_while(struct tt_job *j, int rank)
     return TT_OK;
 }
 
-/* Ctrl-Z, and fg later than the timeout. */
+/* Ctrl-Z, and fg only after the timeout. */
 static void stopped_together(void)
 {
     start_all(3, 1, trains_a_while);
@@ -261,7 +261,7 @@ static void stopped_together(void)
     CHECK(!crew.text[0], "%s", crew.text);
 }
 
-/* ---- who ends by itself ---- */
+/* ---- ranks that end by themselves ---- */
 
 static tt_status fails_alone(struct tt_job *j, int rank)
 {
@@ -269,7 +269,7 @@ static tt_status fails_alone(struct tt_job *j, int rank)
         double sum = rank;
         tt_job_alive(j, step);
         TT_TRY(tt_job_sum(j, &sum));
-        if (step == 3) rest(0.6); /* a beat, so that the step is known */
+        if (step == 3) rest(0.6); /* one heartbeat, so that the step is known */
         if (step == 3 && rank == idler) return tt_fail(TT_USAGE, "no room on the disk");
     }
 }
@@ -304,7 +304,7 @@ static void an_exit_is_a_loss(void)
     CHECK(times("tt: rank 2 (") == 1 && times("\n") == 1, "%s", crew.text);
 }
 
-/* Many steps between two heartbeats: the step of the last call together is known. */
+/* Many steps between two heartbeats: the message still names the step of the last call. */
 static tt_status exits_later(struct tt_job *j, int rank)
 {
     for (int64_t step = 0; step < 300; step++) {

@@ -1,4 +1,4 @@
-/* What launchers say in the environment, and what is refused. */
+/* Variables that launchers set, and what is refused. */
 #include "core/job/address.h"
 #include "core/job/place.h"
 #include "tests/test.h"
@@ -14,7 +14,7 @@ static const char *const names[] = {
 
 static struct tt_place place;
 
-/* The environment is "A=1 B=2", and nothing else of a job. */
+/* Sets the environment to "A=1 B=2", without any other variable of a job. */
 static tt_status in(const char *variables)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
@@ -38,7 +38,7 @@ static void nobody_started_a_job(void)
 {
     CHECK_OK(in(""));
     CHECK(is(0, 0, 0, 0, "") && !place.id[0]);
-    CHECK_OK(in("MASTER_ADDR=node1 MASTER_PORT=29500")); /* an address alone is no job */
+    CHECK_OK(in("MASTER_ADDR=node1 MASTER_PORT=29500")); /* an address alone makes no job */
     CHECK(place.ranks == 0 && !place.address[0]);
     CHECK_OK(in("RANK= WORLD_SIZE="));
     CHECK(place.ranks == 0);
@@ -51,7 +51,8 @@ static void torchrun(void)
     CHECK_OK(in("RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1"));
     CHECK(is(0, 1, 0, 1, "torchrun") && place.port == 0);
 
-    /* the agent listens on that port itself: another one, the same on all ranks, and another for another job */
+    /* torchrun's agent uses that port itself. The job takes another one, the same on all ranks and different for other
+     * jobs. */
     const char *agent = "RANK=1 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 "
                         "TORCHELASTIC_RUN_ID=none TORCHELASTIC_USE_AGENT_STORE=True";
     CHECK_OK(in(agent));
@@ -101,10 +102,10 @@ static void slurm(void)
     CHECK(is(6, 8, 0, 2, "SLURM"));
     CHECK_OK(in(STEP "SLURM_JOB_NODELIST=login"));
     CHECK(is(6, 7, 0, 7, "SLURM"));
-    CHECK_OK(in(STEP "WORLD_SIZE=7 MASTER_ADDR=login SLURM_JOB_NODELIST=login")); /* from the batch script */
+    CHECK_OK(in(STEP "WORLD_SIZE=7 MASTER_ADDR=login SLURM_JOB_NODELIST=login")); /* inherited from the batch script */
     CHECK(is(6, 7, 0, 7, "SLURM") && !strcmp(place.address, "login"));
 
-    CHECK_OK(in("SLURM_JOB_ID=42 SLURM_PROCID=0 SLURM_NTASKS=7 SLURM_LOCALID=0")); /* the shell of sbatch */
+    CHECK_OK(in("SLURM_JOB_ID=42 SLURM_PROCID=0 SLURM_NTASKS=7 SLURM_LOCALID=0")); /* the batch shell of sbatch */
     CHECK(place.ranks == 0);
     CHECK_OK(in("SLURM_JOB_ID=42 SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=7 SLURM_LOCALID=0"));
     CHECK(place.ranks == 0);
@@ -146,7 +147,7 @@ static void first_nodes(void)
     tt_status_free(in(STEP "SLURM_LAUNCH_NODE_IPADDR=10.1.2.3"));
     tt_slurm_first_node(found, sizeof found);
     CHECK(!strcmp(found, "10.1.2.3"), "%s", found);
-    tt_status_free(in("SLURM_STEP_NODELIST=a")); /* not in a step */
+    tt_status_free(in("SLURM_STEP_NODELIST=a")); /* not inside a step */
     tt_slurm_first_node(found, sizeof found);
     CHECK(!found[0]);
 }
@@ -178,7 +179,7 @@ static void what_is_missing_or_wrong(void)
     tt_status_free(st);
 }
 
-/* ---- from a place to an address ---- */
+/* ---- from the variables to an address ---- */
 
 static struct tt_address where;
 static bool in_file;
@@ -205,7 +206,7 @@ static void addresses(void)
     CHECK(!strcmp(where.host, "127.0.0.1") && derived() && !in_file);
     int port = where.port;
     CHECK_OK(address_in(ONE_HOST, NULL));
-    CHECK(where.port == port); /* the same parent */
+    CHECK(where.port == port); /* the parent is the same */
     CHECK_OK(address_in(ONE_HOST "MASTER_ADDR=no.such.host.invalid MASTER_PORT=29500", NULL));
     CHECK(!strcmp(where.host, "127.0.0.1") && where.port == 29500);
 

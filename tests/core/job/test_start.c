@@ -1,4 +1,4 @@
-/* tt_job_start: this program starts copies of itself, which do what their second word says. */
+/* tt_job_start: this program starts copies of itself, which do what their second argument says. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -22,11 +22,11 @@ static void rest(double seconds)
     while (nanosleep(&t, &t) && errno == EINTR) {}
 }
 
-/* ---- as a rank ---- */
+/* ---- in a rank ---- */
 
 static struct tt_place place;
 
-/* A file of this rank, written whole. */
+/* Writes a complete file of this rank. */
 static void note(const char *what, long value)
 {
     char path[300], text[32];
@@ -87,8 +87,8 @@ static tt_status kill_one(struct tt_job *j)
 static volatile sig_atomic_t signals, asked;
 static void count(int number) { number == SIGUSR1 ? asked++ : signals++; }
 
-/* Ends with the code of a run that was asked to stop, and leaves how often: to a run a second one of the terminal's
- * signals means to stop at once, while SIGUSR1 may come any number of times. */
+/* Exits like a run that was asked to stop, and notes how often it was asked. A second signal from the terminal would
+ * stop a real run at once; SIGUSR1 may come any number of times. */
 static int await_signal(void)
 {
     int awaited[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
@@ -98,12 +98,12 @@ static int await_signal(void)
     rest(0.5);
     note("asked", asked);
     note("signals", signals);
-    for (int r = 0; r < place.ranks; r++) /* at the first that ends with a code, mpirun ends the others by a signal */
+    for (int r = 0; r < place.ranks; r++) /* when the first rank exits with a code, mpirun kills the others */
         for (double until = tt_seconds() + 20; noted("signals", r) < 0 && tt_seconds() < until;) rest(0.01);
     return TT_INTERRUPTED;
 }
 
-/* One says that a rank is lost; the others do not listen, not even to SIGTERM. */
+/* One rank reports a lost rank; the others ignore everything, even SIGTERM. */
 static int does_not_end(void)
 {
     if (place.rank == 1) return TT_RANK_LOST;
@@ -179,7 +179,7 @@ static void their_code_is_returned(void)
 {
     int code = -1;
     CHECK_OK(start(3, "fail", NULL, &code));
-    CHECK(code == TT_USAGE, "%d", code); /* and not that of those that lost it */
+    CHECK(code == TT_USAGE, "%d", code); /* not the code of the ranks that lost it */
     CHECK_OK(start(3, "kill", NULL, &code));
     CHECK(code == TT_RANK_LOST, "%d", code);
     CHECK_FAILS(start(3, "die", NULL, &code), "was killed by signal 9 (Killed)");
@@ -197,7 +197,7 @@ static void who_does_not_end_is_ended(void)
     CHECK(code == TT_RANK_LOST && took > 14 && took < 45, "%d after %.1f s", code, took);
 }
 
-/* A process that starts ranks which wait for a signal; they are there when this returns. */
+/* A process that starts ranks which wait for a signal. Returns when they are ready. */
 static pid_t start_waiting(const char *mpirun)
 {
     forget();
@@ -230,7 +230,7 @@ static void check_signal(const char *mpirun, int number)
     CHECK(code == TT_INTERRUPTED, "%d after signal %d", code, number);
     for (int r = 0; r < 3; r++) {
         long signals_there = noted("signals", r), asked_there = noted("asked", r);
-        if (mpirun) /* it is asked again each second, until it has passed it on */
+        if (mpirun) /* mpirun is asked again each second, until it has passed the request on */
             CHECK(signals_there == 0 && asked_there >= 1, "rank %d: %ld, %ld", r, signals_there, asked_there);
         else
             CHECK(signals_there == 1 && asked_there == 0, "rank %d: %ld, %ld", r, signals_there, asked_there);
@@ -244,7 +244,7 @@ static void signals_are_passed_on_once(void)
     check_signal(NULL, SIGHUP);
 }
 
-/* As nohup starts it: a hang-up does not reach the ranks, and SIGTERM still does. */
+/* As started by nohup: a hang-up does not reach the ranks, and SIGTERM still does. */
 static void a_hangup_may_be_ignored(void)
 {
     signal(SIGHUP, SIG_IGN);
@@ -258,7 +258,7 @@ static void a_hangup_may_be_ignored(void)
     CHECK(code == TT_INTERRUPTED, "%d", code);
 }
 
-/* All that has the terminal gets a Ctrl-C from it. */
+/* Every process on the terminal gets its Ctrl-C. */
 static void a_terminal_interrupts_once(void)
 {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -312,7 +312,7 @@ static bool is_stopped(long pid)
     return strstr(line, ") T ") != NULL;
 }
 
-/* Ctrl-Z stops them with this process, and they go on with it. */
+/* Ctrl-Z stops the ranks with this process, and they resume with it. */
 static void they_stop_together(void)
 {
     pid_t pid = start_waiting(NULL);
@@ -342,7 +342,7 @@ static void through_mpirun(void)
     CHECK(are_gone(30));
 }
 
-/* A program in the place of mpirun that runs these words of a shell. */
+/* A fake mpirun that runs these shell commands. */
 static const char *stand_in(const char *does)
 {
     static char path[200];
@@ -355,7 +355,8 @@ static const char *stand_in(const char *does)
     return path;
 }
 
-/* Who says why the job ends, and what mpirun then does: ends by the signal of a rank, or waits for it forever. */
+/* Checks who reports why the job ended, and both ways in which mpirun may behave then: it exits with the signal of a
+ * rank, or waits for it for ever. */
 static void an_mpirun_that_does_not_end(void)
 {
     int code = -1;
@@ -370,7 +371,8 @@ static void an_mpirun_that_does_not_end(void)
 
 int main(int argc, char **argv)
 {
-    /* A sanitizer looks for leaks at exit, for seconds; here times matter, and test_job.c looks for leaks. */
+    /* Skips the leak check of sanitizer builds, which takes seconds: here times matter, and test_job.c checks for
+     * leaks. */
     if (argc > 2 && !strcmp(argv[1], "rank")) _exit(be_rank(argv));
     if (!mkdtemp(folder)) return 1;
     setenv("TT_TEST_FOLDER", folder, 1);

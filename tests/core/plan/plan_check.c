@@ -1,5 +1,5 @@
-/* Is a plan sound? For small models: gradients are followed float by float. What an operation touches is found here
- * anew, and not by the code that orders plans, so that a mistake there shows. */
+/* Checks that a plan is sound, for small models: gradients are tracked float by float. What an operation touches is
+ * computed here independently of the code that orders plans, so that a mistake there shows. */
 #include "tests/core/plan/plan_check.h"
 
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 struct checker {
     const struct tt_plan *p;
     bool *written, *unread;  /* per buffer */
-    bool *grads;             /* per float of the gradient arena: written */
+    bool *grads;             /* per float of the gradient arena: whether it was written */
     size_t grad_count;
     bool external[TT_EXTERNAL_COUNT];
 };
 
-/* What is there before the step begins. */
+/* Exists before the step begins. */
 static bool given(enum tt_external x) { return x != TT_X_GRADS && x != TT_X_RING && x != TT_X_LOGITS; }
 
 static tt_status fault(const struct tt_plan *p, int op, const char *operand, const char *owner, const char *what)
@@ -22,7 +22,7 @@ static tt_status fault(const struct tt_plan *p, int op, const char *operand, con
                    p->ops[op].layer, operand, owner, what);
 }
 
-/* Floats that lie unwritten behind each other at most: the gap behind a tensor, when ranks read a bucket with it. */
+/* The longest run of unwritten floats that may be read: the gap after a tensor, when ranks read a whole bucket. */
 static size_t gap_of(const struct tt_op *op)
 {
     enum { PAD = TT_ALIGN / sizeof(float) };
@@ -34,7 +34,7 @@ static tt_status check_grads(struct checker *c, int op, const struct tt_operand 
     bool reads = o->access & TT_READ;
     size_t from = offset / 4, n = (size_t)(reads && o->reach > 0 ? o->reach : o->bytes) / 4, unwritten = 0;
     for (size_t i = from; i < from + n; i++) {
-        bool padding_too = n == c->grad_count; /* the optimiser reads the arena with the gaps between tensors */
+        bool padding_too = n == c->grad_count; /* the optimiser reads the arena including the gaps between tensors */
         unwritten = c->grads[i] ? 0 : unwritten + 1;
         if (reads && unwritten > gap_of(&c->p->ops[op]) && !padding_too)
             return fault(c->p, op, o->name, "gradients", "is read before it is written");
@@ -43,7 +43,8 @@ static tt_status check_grads(struct checker *c, int op, const struct tt_operand 
     return TT_OK;
 }
 
-/* The update of the step before, by its gradients: before the first of this one is written. */
+/* The late update of the previous step, by its gradients: it comes before the first gradient of this step is
+ * written. */
 static bool updates_before(const struct checker *c, int op)
 {
     bool update = c->p->ops[op].kind == TT_OP_KERNEL && c->p->ops[op].kernel == TT_K_adamw;
@@ -119,17 +120,17 @@ static tt_status check_unread(const struct checker *c)
     return TT_OK;
 }
 
-/* ---- the order of two streams ---- */
+/* ---- order between streams ---- */
 
 struct touch {
-    bool outside; /* of the arena: in this external */
+    bool outside; /* not in the arena but in this external buffer */
     enum tt_external external;
     size_t from, to;
     bool writes;
 };
 
-/* The bytes from the first element of a matrix of a GEMM to behind its last. A turned one lies with rows for
- * columns. */
+/* The bytes from the first element of a GEMM's matrix to after its last. A transposed matrix has rows and columns
+ * swapped. */
 static size_t span(const struct tt_gemm *g, size_t field)
 {
     if (field == offsetof(struct tt_gemm, also))
@@ -147,8 +148,8 @@ static size_t span(const struct tt_gemm *g, size_t field)
     return (size_t)((g->batch - 1) * stride + last_row * ld + last_column + 1) * tt_dtype_size(type);
 }
 
-/* Of an external what a GEMM spans, what a collective or a kernel says of an arena of parameters, or else all that
- * follows. */
+/* Bytes in an external buffer: a GEMM's span, or what a collective or kernel declares for an arena of parameters, or
+ * everything. */
 static size_t external_span(const struct tt_plan *p, const struct tt_op *op, const struct tt_operand *o,
                             enum tt_external x)
 {
@@ -159,7 +160,7 @@ static size_t external_span(const struct tt_plan *p, const struct tt_op *op, con
     return (size_t)(o->reach > 0 ? o->reach : o->bytes);
 }
 
-/* All of a buffer. */
+/* For an internal buffer, all of it. */
 static struct touch touch_of(const struct tt_plan *p, const struct tt_op *op, const struct tt_operand *o)
 {
     size_t offset;
@@ -182,7 +183,7 @@ static bool collide(const struct touch *a, const struct touch *b)
     return (a->writes || b->writes) && a->from < b->to && b->from < a->to;
 }
 
-/* Whether the two must not run at once. */
+/* Whether the two must not run at the same time. */
 static bool in_conflict(const struct tt_plan *p, int one, int other)
 {
     struct tt_operand left[TT_MAX_OPERANDS], right[TT_MAX_OPERANDS];
@@ -196,7 +197,7 @@ static bool in_conflict(const struct tt_plan *p, int one, int other)
     return false;
 }
 
-/* The operation before `end` that gives a signal; -1: none does, or none is waited for. */
+/* The operation before `end` that gives the signal; -1: none does, or there is no signal to wait for. */
 static int giver(const struct tt_plan *p, int signal, int end)
 {
     for (int i = 0; i < end && signal >= 0; i++)
@@ -204,7 +205,7 @@ static int giver(const struct tt_plan *p, int signal, int end)
     return -1;
 }
 
-/* Each pair in conflict is in order, by what the waits alone say. */
+/* Checks that the waits alone order each conflicting pair. */
 static tt_status check_order(const struct tt_plan *p)
 {
     int done[TT_STREAMS][TT_STREAMS]; /* up to which operation of each other stream each stream has waited */

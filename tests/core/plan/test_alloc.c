@@ -1,7 +1,7 @@
 /* After its first step a run allocates nothing: more steps (and validations, and log lines) make no more calls of
- * malloc and its kin anywhere in the process, libraries included. Two exceptions: OpenMP's runtime makes a small object
- * of its own whenever the size of a team changes, and AMD's runtime may make some for every launch, so their calls are
- * left out: with HIP only those of the program itself count. */
+ * malloc and related functions anywhere in the process, libraries included. Two exceptions: OpenMP's runtime makes a
+ * small object whenever the size of a team changes, and AMD's runtime may make some for every launch. Their calls are
+ * not counted: with HIP, only the program's own calls are. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t align, size_t n);
 
-static const void *program; /* where it lies, when calls of libraries do not count */
+static const void *program; /* its load address, if only its own calls count */
 
 static bool is_left_out(void *caller)
 {
@@ -93,7 +93,7 @@ static void steps_allocate_nothing(void)
     }
 }
 
-/* The backend's own counter agrees with what the plan said. */
+/* The backend's own counter agrees with the plan. */
 static void memory_is_what_the_plan_says(void)
 {
     struct tt_config c = tiny_config();
@@ -125,7 +125,7 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     Dl_info info;
     if (!strcmp(backend.ops->name, "hip") && dladdr((void *)&backend, &info)) program = info.dli_fbase;
-    if (!test_few()) TEST(steps_allocate_nothing); /* the tools that want few sizes allocate on their own */
+    if (!test_few()) TEST(steps_allocate_nothing); /* the tools that want few sizes also allocate memory */
     TEST(memory_is_what_the_plan_says);
     tt_backend_close(&backend);
     CHECK_OK(tt_remove_tree(root));

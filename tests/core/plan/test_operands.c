@@ -1,13 +1,14 @@
-/* kernels.def says of each operand whether it may be NULL. Here the plans of all versions, fusions, precisions and
- * recomputations are held against it: what must be there is there, and what may be left out sometimes is. */
+/* kernels.def says of each operand whether it may be NULL. This test compares the plans of all versions, fusions,
+ * precisions and recomputations with that: a required operand is always given, and an optional one is sometimes left
+ * out. */
 #include "core/plan/plan.h"
 #include "tests/model/model_fixture.h"
 
-/* ---- what kernels.def says, in words of this test ---- */
+/* ---- what kernels.def says ---- */
 
 static struct optional {
     const char *kernel, *field;
-    bool given, left_out; /* by some plan */
+    bool given, left_out; /* by at least one plan */
 } optionals[80];
 static int optional_count;
 static bool launched[TT_KERNELS];
@@ -81,7 +82,7 @@ static void look_at_plan(tt_status st, struct tt_plan *p)
     tt_plan_free(p);
 }
 
-static bool epilogues; /* of the device's products */
+static bool epilogues; /* whether the device has products with epilogues */
 
 static void look_at_model(const struct tt_config *c)
 {
@@ -190,9 +191,9 @@ static void look_at_selective_updates(void)
         }
 }
 
-/* ---- and what is to be seen in them ---- */
+/* ---- what the plans show ---- */
 
-/* What every plan gives, and why it may be left out all the same. */
+/* Operands that every plan gives, and why they are optional anyway. */
 static const struct {
     const char *kernel, *field, *why;
 } always[] = {
@@ -225,7 +226,7 @@ static void every_kernel_is_launched(void)
     for (int k = 0; k < TT_KERNELS; k++) CHECK(launched[k], "no plan launches %s", tt_kernel_name((enum tt_kernel)k));
 }
 
-/* A plan that forgets an operand says so, and not the device with a fault. */
+/* A plan with a missing operand fails with a message, before the device crashes. */
 static void a_forgotten_operand_is_named(void)
 {
     struct tt_plan *p;

@@ -1,6 +1,6 @@
 /* The fusions overlap and late-update: weight gradients on a second stream, and AdamW beside the next forward pass,
- * change no bit. On any backend with a second stream that runs its work as late as the waits allow, so that a wait that
- * is missing shows; on a GPU in a graph too. */
+ * change no bit. Runs on any backend, with a fake second stream that runs its work as late as the waits allow, so a
+ * missing wait shows; on a GPU also in a graph. */
 #include "core/plan/step.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
@@ -13,13 +13,13 @@ enum { MOST = 4096, EVENTS = 1024 };
 
 struct lazy {
     struct tt_backend_ops ops;
-    struct tt_op queue[MOST]; /* of the second stream; args alone count */
-    int first, end;           /* what is still to run */
+    struct tt_op queue[MOST]; /* operations of the second stream; only the arguments are set */
+    int first, end;           /* not yet run */
     struct mark {
         bool side;
-        int end; /* of the queue when it was recorded */
+        int end; /* end of the queue when the event was recorded */
     } marks[EVENTS];
-    int events, waits, late; /* late: operations that ran after something enqueued behind them */
+    int events, waits, late; /* late: operations that ran after ones enqueued later */
     char stream;
 };
 
@@ -139,7 +139,7 @@ static struct outcome read_outcome(struct tt_session *s)
                             (size_t)s->model->params.total * sizeof(float)};
 }
 
-/* The last step leaves its update, which whoever reads the weights asks for first. */
+/* The last step leaves its update pending; reading the weights runs it first. */
 static struct outcome some_late_steps(const struct tt_config *c, bool beside)
 {
     struct lazy *l = calloc(1, sizeof *l);
@@ -229,7 +229,7 @@ static void the_latest_moment_is_early_enough(void)
     }
 }
 
-/* A plan out of order is found, whichever wait is missing. */
+/* plan_check finds a wrong order, whichever wait is missing. */
 static void check_waits(tt_status (*write)(const struct tt_model *m, struct tt_plan **out))
 {
     struct tt_config c = overlapping(TT_FLASH);
@@ -264,7 +264,7 @@ static void a_missing_wait_is_found(void)
 
 enum how { LAUNCHED, CAPTURED, CAPTURED_LATE };
 
-/* The first step is run, the second captured, and replayed as those after it. */
+/* The first step runs directly; the second is captured, and replayed like those after it. */
 static struct outcome some_steps(const struct tt_config *c, enum how how)
 {
     struct tt_session s;
@@ -303,7 +303,7 @@ static void a_graph_of_two_streams_gives_the_same_bits(void)
         }
 }
 
-/* Models of one program take turns, each with a graph and a side stream of its own. */
+/* Several models of one program alternate, each with its own graph and side stream. */
 static void models_in_turns_give_the_same_bits(void)
 {
     enum { MODELS = 3 };
@@ -318,7 +318,7 @@ static void models_in_turns_give_the_same_bits(void)
     for (int i = 0; i < (test_few() ? 3 : 6); i++)
         for (int m = 0; m < MODELS; m++) {
             fixture_tokens(&s[m], i);
-            CHECK_OK(tt_step(&steppers[m])); /* nobody waits for it before the next one begins */
+            CHECK_OK(tt_step(&steppers[m])); /* the next one begins without waiting for it */
         }
     CHECK_OK(real.ops->stream_sync(real.self, NULL));
     for (int m = 0; m < MODELS; m++) {

@@ -1,19 +1,19 @@
-/* The ranges that a profiler sees of a step: a phase, in it the layers, in these every operation by its name. A phase
- * is one range as long as it lasts, and all are closed in the end, also after a failure. */
+/* The ranges of a step that a profiler sees: a phase, in it the layers, in these every operation by its name. A phase
+ * is one uninterrupted range, and all ranges are closed at the end, also after a failure. */
 #include "core/plan/plan.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend real;
 
-/* ---- a backend that notes its ranges ---- */
+/* ---- a backend that records its ranges ---- */
 
 enum { DEEPEST = 8 };
 
 static struct {
-    char path[DEEPEST][64]; /* the ranges that are open */
+    char path[DEEPEST][64]; /* the open ranges */
     int depth, phases, closed_too_often;
     const struct tt_plan *plan;
-    int next;              /* the operation that is expected */
+    int next;              /* the operation that must come next */
     int launches, fail_at; /* the launch that fails; 0: none */
 } seen;
 
@@ -21,7 +21,7 @@ static void push(void *self, const char *name)
 {
     (void)self;
     CHECK(seen.depth < DEEPEST, "%s is too deep", name);
-    snprintf(seen.path[seen.depth], sizeof seen.path[0], "%s", name); /* a name need not stay */
+    snprintf(seen.path[seen.depth], sizeof seen.path[0], "%s", name); /* the name may be gone later */
     seen.phases += seen.depth == 0;
     seen.depth++;
 }
@@ -33,7 +33,7 @@ static void pop(void *self)
     seen.depth -= seen.depth > 0;
 }
 
-/* The open ranges are those of the next operation. */
+/* Checks that the open ranges are those of the next operation. */
 static void note(void)
 {
     char layer[32];

@@ -1,5 +1,5 @@
 /* A hundred steps on the built-in language: every version, in every precision of this device, follows the losses that
- * the CPU wrote into tests/golden/curve.txt. `test_curve --write` writes them again (in a CPU build). */
+ * the CPU wrote into tests/golden/curve.txt. `test_curve --write` (in a CPU build) writes that file. */
 #include "core/data/data.h"
 #include "tests/model/model_fixture.h"
 

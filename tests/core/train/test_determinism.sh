@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# core/DETERMINISM.md, line by line: the same seed gives the same bits, whatever the number of threads, however often the run
-# is looked at, validated or saved, and in every version. And the tests can fail: another seed gives others.
+# Tests core/DETERMINISM.md line by line: the same seed gives the same bits, whatever the number of threads, however
+# often the run is logged, validated or saved, and in every version. The tests can fail: another seed gives other bits.
 set -u
 . tests/lib.sh
 needs_device
@@ -9,7 +9,7 @@ cd "$dir" || exit 1
 shape="--hidden-dim 96 --num-layers 2 --num-heads 6 --num-kv-heads 2 --ffn-dim 200 --seq-len 33 --batch-size 5"
 steps="--num-steps 3 --val-batches 1 --quiet --gemm-tune off"
 
-run() { # run NAME words...: trains, and prints a checksum of weights, moments and losses
+run() { # run NAME ARGUMENTS...: trains, and prints a checksum of weights, moments and losses
     local name=$1
     shift
     rm -rf "$name"
@@ -27,7 +27,7 @@ first=$(run first --version flash)
 case $first in exit*) fail "$first" ;; esac
 [ "$first" != "$(run other --version flash --seed 43)" ] || fail "another seed gives the same bits: the test sees nothing"
 
-for gemm in amx blas builtin; do # amx: what the processor chooses; matrix units take large products only
+for gemm in amx blas builtin; do # amx: the processor's own choice; its matrix units take only large products
     export TT_CPU_GEMM=$gemm
     small=$shape
     [ $gemm = amx ] && shape="${shape%5}16"
@@ -53,7 +53,7 @@ for version in baseline fused flash; do
 done
 passed "looking on"
 
-# Activations that are computed again are the ones that were there before.
+# Recomputed activations equal the stored ones.
 for version in baseline fused flash; do
     one=$(run one --version $version)
     for recompute in attention block; do

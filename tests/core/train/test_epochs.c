@@ -1,4 +1,4 @@
-/* Where epochs end when batches do not divide them, and how many steps they come to. */
+/* Where epochs end if batches do not divide them, and how many steps they take. */
 #include "core/train/epochs.h"
 
 #include "tests/test.h"
@@ -21,7 +21,7 @@ static void they_end_within_steps(void)
     CHECK(tt_epochs_at(&e, 5) == 2.0 && tt_epochs_at(&e, 3) == 1.2);
 }
 
-/* Data smaller than a step, and a run that was resumed with another batch. */
+/* Data smaller than a step, and a run resumed with another batch size. */
 static void others(void)
 {
     const struct tt_epochs small = {.samples = 3, .rows = 8}, endless = {.rows = 8};

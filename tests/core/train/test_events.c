@@ -7,7 +7,7 @@
 #include "tests/core/base/proto_reader.h"
 #include "tests/test.h"
 
-/* The next record; its checksums are checked. */
+/* The next record; checks its checksums. */
 static bool record(struct bytes *file, struct bytes *out)
 {
     if (file->end - file->at < 16) return false;
@@ -34,7 +34,7 @@ static char *only_file(const char *folder, size_t *n)
 
 static void checksums_are_those_of_tensorflow(void)
 {
-    /* CRC-32C of "123456789" is e3069283; turned right by 15 and shifted by a constant */
+    /* CRC-32C of "123456789" is e3069283; rotated right by 15, plus a constant */
     uint32_t crc = 0xe3069283u;
     CHECK(tt_events_checksum("123456789", 9) == (crc >> 15 | crc << 17) + 0xa282ead8u);
     CHECK(tt_events_checksum("", 0) == 0xa282ead8u);
@@ -61,7 +61,7 @@ static void values_come_back(void)
     CHECK(record(&file, &r) && field(r, 3, &tag, NULL) && is_text(tag, "brain.Event:2"));
     CHECK(field(r, 1, NULL, &x) && x > 1.6e9);
 
-    CHECK(record(&file, &r) && field(r, 2, NULL, &step) && step == 300); /* what is there from here on is taken back */
+    CHECK(record(&file, &r) && field(r, 2, NULL, &step) && step == 300); /* everything from here on is removed */
     CHECK(field(r, 7, &inner, NULL) && field(inner, 1, NULL, &x) && x == 1);
 
     CHECK(record(&file, &r) && field(r, 2, NULL, &step) && step == 300);
@@ -95,8 +95,8 @@ static void values_come_back(void)
     CHECK_OK(tt_remove_tree(folder));
 }
 
-/* TensorBoard takes names in order; a second file of the same second, or after the clock was put back, comes after the
- * first. */
+/* TensorBoard reads files in the order of their names. A second file in the same second, or after the clock was set
+ * back, comes after the first. */
 static void later_files_come_later(void)
 {
     char folder[] = "/tmp/tt_events_XXXXXX", future[128];

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What goes wrong around a run: a full disk, a read-only folder, damaged checkpoints, data that is taken away, a second run
-# in the same folder, numbers that are not finite, too little memory, signals in the middle of a save, a reader that goes
-# away. Nothing may be lost, no number wrong, and there is an exit code and a line that says what happened.
+# Faults around a run: a full disk, a read-only folder, damaged checkpoints, data that is removed, a second run in the
+# same folder, NaN and infinity, too little memory, signals during a save, a reader that goes away. Nothing may be lost
+# and no number wrong; an exit code and a message say what happened.
 set -u
 . tests/lib.sh
 needs_device
@@ -9,7 +9,7 @@ cd "$dir" || exit 1
 shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 tiny="$shape --val-batches 1 --threads 1"
 
-# expect CODE "words on stderr" command...
+# expect CODE "text on stderr" COMMAND...
 expect() {
     local code=$1 words=$2 got
     shift 2
@@ -25,7 +25,7 @@ same_run() { # same_run A B STEP WHAT
     done
 }
 whole_lines() { [ -z "$(grep -v '^{.*}$' "$1")" ] || fail "$1 has half a line"; }
-# wait_for N GREP-ARGUMENTS...: until grep finds it, for N tenths of a second
+# wait_for N GREP-ARGUMENTS...: waits until grep finds it, at most N tenths of a second
 wait_for() {
     local n=$1 i
     shift
@@ -40,7 +40,7 @@ sanitized() { grep -q __asan_init "$TT"; }
 "$TT" train $tiny --num-steps 40 --save-interval 10 --keep 9 --out whole >out 2>err || fail "the undisturbed run"
 
 # ---- a full disk ----
-# In a file system of its own that has room for about two checkpoints. Steps 10 and 20 find room, later ones do not.
+# A small file system with room for about two checkpoints. Steps 10 and 20 fit, later ones do not.
 one=$(du -sk whole/step-00000010 | cut -f1)
 full_disk='mount -t tmpfs -o size='$((one * 5 / 2))'k tmpfs small &&
     { "$TT" train '$tiny' --num-steps 40 --save-interval 10 --keep 9 --out small/run >out 2>err; echo $? >code; ls small/run >left
@@ -63,7 +63,7 @@ if has unshare && unshare -rm true 2>/dev/null && unshare -rm bash -c "mount -t 
 else
     echo "     no tmpfs here: a full disk is played by a limit on file sizes only"
 fi
-# Files may not grow beyond a size: first the metrics are too long, then also the checkpoints.
+# With a limit on file sizes, first the metrics are too long, then also the checkpoints.
 (ulimit -f 2; expect 1 "training continues without it" "$TT" train $tiny --num-steps 40 --out limited; finish) || failures=$((failures + 1))
 least="$shape --hidden-dim 8 --ffn-dim 8 --num-layers 1 --threads 1 --val-interval 0"
 (ulimit -f 16; "$TT" train $least --num-steps 250 --out metrics >out 2>err)
@@ -98,10 +98,10 @@ else
     echo "     no other user to be here: read-only folders are not tried"
 fi
 
-# ---- a good checkpoint that may not be read is not damaged ----
+# ---- a good checkpoint without read permission is not damaged ----
 cp -r whole secret
 chmod a+rwx secret
-locked() { # locked "what" WORDS: whoever may not read the newest checkpoint is told so, and goes on from no other
+locked() { # locked "what" TEXT: a user who may not read the newest checkpoint is told so, and no other one is used
     expect 1 "$2" as_nobody "$TT" train --resume auto --num-steps 50 --out secret
     expect 1 "$2" as_nobody "$TT" train --resume secret --num-steps 50 --out "$open/elsewhere"
     expect 1 "$2" as_nobody "$TT" eval secret
@@ -128,8 +128,8 @@ if as_nobody "$TT" --version >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
     passed "a good checkpoint that may not be read"
 fi
 
-# ---- damaged checkpoints: cut at each kind of boundary, one bit of each kind of byte turned ----
-hurt() { # hurt "what" command...: changes a copy's newest checkpoint, then every command must see it
+# ---- damaged checkpoints: cut at each kind of boundary, or with one bit flipped in each kind of byte ----
+hurt() { # hurt "what" COMMAND...: damages a copy's newest checkpoint; every tt command must notice it
     local what=$1
     shift
     rm -rf hurt
@@ -181,7 +181,7 @@ begin() { # begin NAME: trains in the background on a fresh copy of the tokens
     pid=$!
     wait_for 300 '"step":20' "$1/metrics.jsonl"
 }
-end() { # end CODE WORDS: waits for it
+end() { # end CODE TEXT: waits for the run
     wait $pid
     local got=$?
     [ $got = "$1" ] || fail "exit $got, not $1"
@@ -201,7 +201,7 @@ size=$(stat -c %s tokens.now/train_000000.bin)
 head -c $((size - 1024)) /dev/zero | tr '\0' '\377' | dd of=tokens.now/train_000000.bin bs=1024 seek=1 conv=notrunc 2>/dev/null
 end 1 "has changed since it was opened"
 ls -d overwritten/step-* >/dev/null 2>&1 || fail "the steps before the data changed are lost"
-begin removed # an open file outlives its name
+begin removed # an open file remains readable
 rm tokens.now/train_000000.bin
 before=$(wc -l <removed/metrics.jsonl)
 wait_for 300 "\"step\":$((before + 40))" removed/metrics.jsonl
@@ -221,11 +221,11 @@ kill -TERM $pid
 wait $pid
 [ $? = 130 ] || fail "the first run was disturbed"
 ls -d shared/step-* >/dev/null 2>&1 || fail "the first run did not save"
-expect 0 "" "$TT" train $tiny --num-steps 2 --out shared/ --quiet # a slash at the end is no other folder
+expect 0 "" "$TT" train $tiny --num-steps 2 --out shared/ --quiet # a slash at the end is the same folder
 [ -d shared.1 ] || fail "the earlier run was not set aside"
 passed "two runs in one folder"
 
-# ---- signals: each comes while checkpoints are being written, for that is all this run does ----
+# ---- signals: each comes while checkpoints are being written, since this run does nothing else ----
 endless="$tiny --num-steps 100000 --val-interval 0 --log-interval 5"
 for signal in TERM INT USR1 HUP; do
     "$TT" train $endless --warmup-steps 0 --save-interval 1 --keep 2 --out "sig-$signal" >out 2>err &
@@ -238,7 +238,7 @@ for signal in TERM INT USR1 HUP; do
     [ -z "$(find "sig-$signal" -name '*.tmp')" ] || fail "SIG$signal: half a checkpoint is left"
     expect 0 "" "$TT" train --resume auto --out "sig-$signal" --num-steps $((step + 1)) --quiet
 done
-# nohup keeps its promise
+# with nohup, SIGHUP does not stop the run
 (trap '' HUP; exec "$TT" train $endless --out nohup >out 2>err) &
 pid=$!
 wait_for 300 '"step":5' nohup/metrics.jsonl
@@ -253,9 +253,9 @@ grep -q "Broken pipe after step" err || fail "a reader that goes away is not nam
 ls -d pipe/step-* >/dev/null 2>&1 || fail "a reader that went away cost the run"
 passed "signals while saving"
 
-# ---- kill -9 where nothing was said about saving: the clock has saved, one checkpoint at a time ----
+# ---- kill -9 without any save option: the clock has saved, one checkpoint at a time ----
 by_clock() { ls "$1" 2>/dev/null | grep -E '^step-[0-9]+$'; }
-wait_until() { # 30 s for a condition
+wait_until() { # waits up to 30 s for a condition
     for _ in $(seq 300); do eval "$1" && return; sleep 0.1; done
     fail "never: $1"
 }
@@ -287,11 +287,11 @@ kill -9 $pid
 { wait $pid; } 2>/dev/null
 passed "kill -9 after the clock has saved"
 
-# ---- numbers that are not finite ----
-# A decay that throws the weights further out in every step, until a gradient overflows. One run looks at its metrics only
-# then, at the end or at a checkpoint, one after every step: both keep the run before the bad step, and the same bits.
+# ---- NaN and infinity ----
+# This weight decay makes the weights grow in every step, until a gradient overflows. One run reads its metrics only at
+# the end or at a checkpoint, the other after every step. Both keep the run before the bad step, with the same bits.
 wild="$tiny --num-steps 12 --learning-rate 10 --weight-decay 1 --warmup-steps 0 --val-interval 0 --quiet"
-stopped="loss or gradients are not finite; its update was not applied, and the run before it is saved as"
+stopped="loss or gradients are not finite; its update was not applied, and the state before it is saved as"
 expect 1 "$stopped late/step-" "$TT" train $wild --log-interval 100 --out late
 go_on=$(sed -n 's/.*go past such steps: tt //p' err)
 bad=$(sed -n 's/^tt: step \([0-9]*\): .*/\1/p' err)
@@ -302,7 +302,7 @@ expect 1 "step $bad: $stopped soon/step-$good" "$TT" train $wild --save-interval
 same_run late soon "$good" "a NaN that is noticed late"
 progress() { sed -n '/"progress"/,/}/p' "$1/step-$good/checkpoint.json"; }
 [ "$(progress late)" = "$(progress soon)" ] || fail "a NaN that is noticed late: $(progress late) against $(progress soon)"
-expect 1 "step $bad: $stopped late/step-$good" "$TT" train --resume auto --out late # the same again
+expect 1 "step $bad: $stopped late/step-$good" "$TT" train --resume auto --out late # the same happens again
 expect 1 "step $bad: $stopped moved/step-$good" "$TT" train --resume soon --out moved
 same_run moved soon "$good" "a NaN after a resume from another folder"
 expect 1 "nothing is saved, since there is no --out" "$TT" train $wild --out ''
@@ -319,7 +319,7 @@ passed "numbers that are not finite"
 # ---- too little memory ----
 if ! sanitized; then
     large="--preset small --batch-size 64 --version baseline --threads 1 --num-steps 1" few="ulimit -v 4000000"
-    on_cpu || large="--preset 1b --batch-size 8192 --version baseline --num-steps 1" few=true # CUDA reserves far more addresses
+    on_cpu || large="--preset 1b --batch-size 8192 --version baseline --num-steps 1" few=true # CUDA reserves more addresses
     ($few && "$TT" train $large --out mem-large >out 2>err)
     [ $? = 1 ] || fail "a model that does not fit: exit $?"
     grep -q "batch-size" err || fail "a model that does not fit: no advice"

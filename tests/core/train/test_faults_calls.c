@@ -1,11 +1,10 @@
-/* Every call that a run makes of the system fails once: the n-th write, fsync, rename, open, mkdir, read, stat, flock,
- * for every n, and the n-th malloc, alone or with all that follow. The clocks go backwards, and a SIGTERM comes before
- * every write.
- * Whatever happens, the process ends by itself with a line that says why, or goes on and gives the right bits; and the
- * checkpoint from before is never lost.
+/* Every system call of a run fails once: the n-th write, fsync, rename, open, mkdir, read, stat, flock, for every n,
+ * and the n-th malloc, alone or with all that follow. The clocks go backwards, and a SIGTERM comes before every write.
+ * Whatever happens, the process either ends by itself with a message, or continues and gives the right bits; and the
+ * previous checkpoint is never lost.
  *
- * The program defines these functions itself, so that tt's calls of them come here. Each run is a child, for a process
- * that has begun threads cannot be copied. */
+ * The program defines these functions itself, so tt's calls come here. Each run is a child process, because a process
+ * that has started threads cannot be forked safely. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -66,9 +65,9 @@ static const int reasons[CALLS] = {
     [MALLOC] = ENOMEM, [MALLOC_AND_ON] = ENOMEM};
 
 static char root[] = "/tmp/tt-test-calls-XXXXXX";
-static const char *keep = "3";  /* checkpoints */
-static enum call failing;       /* in a child: which call */
-static long countdown, counted; /* how many of them pass before it fails; how many there were */
+static const char *keep = "3";  /* checkpoints to keep */
+static enum call failing;       /* in a child: the call that fails */
+static long countdown, counted; /* how many succeed before it fails; how many there were */
 
 static bool fails(enum call kind)
 {
@@ -97,14 +96,14 @@ ssize_t pread(int fd, void *data, size_t n, off_t at)
     return fd > 2 && fails(READ) ? -1 : syscall(SYS_pread64, fd, data, n, at);
 }
 
-/* What is synced is lost by no process, only by the machine; so this one saves the time. */
+/* Does nothing, to save time: without fsync only a crash of the machine loses data, not the end of a process. */
 int fsync(int fd)
 {
     (void)fd;
     return fails(FSYNC) ? -1 : 0;
 }
 
-/* Every clock, also the one that is said never to do so. */
+/* Every clock, even the monotonic one. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     int result = (int)syscall(SYS_clock_gettime, clock, t);
@@ -169,7 +168,7 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
-/* Only tt's own calls, and those of the C library on its behalf: what OpenMP and BLAS do without memory is theirs. */
+/* Only calls by tt, and by the C library for it. What OpenMP and BLAS do without memory is not tested. */
 static bool no_memory(void *caller)
 {
     Dl_info info, mine;
@@ -194,9 +193,9 @@ enum { CAN_FAIL_MALLOC = 0 };
 /* ---- a run in a child ---- */
 
 struct outcome {
-    int code; /* of tt; -1: the child was killed */
+    int code; /* tt's; -1: the child was killed */
     int signal;
-    long counted; /* calls of the kind */
+    long counted; /* calls of this kind */
     char text[1000];
 };
 
@@ -273,7 +272,7 @@ static bool has_right_bits(const char *run_dir)
     return true;
 }
 
-/* A run that was stopped after step 2, made from the whole one. Before that there is another to go on from. */
+/* A run that was stopped after step 2, copied from the complete run. It has one earlier checkpoint too. */
 static void begin_again(const char *run_dir)
 {
     char command[3000];
@@ -294,7 +293,7 @@ static long newest(const char *dir)
     return step;
 }
 
-/* What could not be looked at this time is not called damaged, renamed or passed over. */
+/* A checkpoint that cannot be read this time must not be called damaged, renamed or skipped. */
 static bool passed_over(const char *dir)
 {
     char path[400], *text = NULL;
@@ -337,7 +336,7 @@ static void fail_each(enum call kind, long most)
         failed += r.code != 0;
         if (r.code >= 0 && r.counted <= n) break;
         if (n % 5 || r.code == 0) continue;
-        bool complete = newest(dir) == 4; /* what failed came after the last checkpoint */
+        bool complete = newest(dir) == 4; /* it failed after the last checkpoint */
         if (!complete) r = run(NONE, 0, dir);
         CHECK((complete || r.code == 0) && has_right_bits(dir), "%s %ld: afterwards: %s", names[kind], n, r.text);
     }
@@ -380,7 +379,7 @@ static void a_clock_may_go_backwards(void)
     free(text);
 }
 
-/* Every write of a run belongs to a checkpoint; before each of them comes a SIGTERM. */
+/* Every write of a run belongs to a checkpoint; a SIGTERM comes before each. */
 static void a_signal_may_come_during_a_save(void)
 {
     char dir[300];
@@ -408,7 +407,7 @@ int main(void)
     signal(SIGXFSZ, SIG_IGN);
     path_in(dir, "first");
     keep = "4";
-    struct outcome first = run(NONE, 0, dir); /* in a child: a GPU that was opened here could not be used there */
+    struct outcome first = run(NONE, 0, dir); /* in a child: a GPU opened here could not be used there */
     if (first.code == 3) {
         printf("skipped: %s\n", first.text);
         CHECK_OK(tt_remove_tree(root));

@@ -1,5 +1,5 @@
-/* Faults of the device: every allocation of a run fails once, and a NaN comes into the gradients. Nothing may leak,
- * nothing may be saved that is not good, and the checkpoint from before must still be there. */
+/* Faults of the device: every allocation of a run fails once, and gradients get a NaN. Nothing may leak, nothing bad
+ * may be saved, and the previous checkpoint must still be there. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ static struct tt_config run_config(const char *name)
     c.vocab_size = 64;
     c.num_steps = 12;
     c.val_interval = 5;
-    c.log_interval = 50; /* so that nobody looks at the metrics before a checkpoint is due */
+    c.log_interval = 50; /* so that the metrics are not read before a checkpoint is due */
     c.save_interval = 4;
     c.keep = 1;
     c.quiet = true;
@@ -27,8 +27,8 @@ static struct tt_config run_config(const char *name)
     return c;
 }
 
-/* A whole run on the wrapped backend. `loop` is what the loop is told, which may differ from the model. It begins with
- * a checkpoint, or, without one, with this loss scale. */
+/* A complete run on the wrapped backend. `loop` configures the loop and may differ from the model. The run begins with
+ * a checkpoint, or else with this loss scale. */
 static tt_status run_from(struct faulty *f, struct tt_backend *b, const struct tt_config *c,
                           const struct tt_config *loop,
                           const char *checkpoint, float loss_scale, struct tt_train_result *result)
@@ -40,7 +40,7 @@ static tt_status run_from(struct faulty *f, struct tt_backend *b, const struct t
         tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c->seq_len, .vocab_size = 64}, &data);
     if (!st) st = tt_session_open(&s, b, c, TT_USE_TRAIN | TT_USE_EVAL);
     if (!st) st = tt_session_run(&s, loop, (struct tt_origin){.checkpoint = checkpoint}, data, &run);
-    if (!st && !checkpoint) { /* the loop may be told fp16, and the model compute in fp32 */
+    if (!st && !checkpoint) { /* the loop may use fp16 while the model computes in fp32 */
         run.progress.loss_scale = loss_scale;
         struct tt_state state = tt_state_begin(loop->precision, &run.progress);
         st = tt_engine_upload(&s.engine, TT_X_STATE, 0, &state, sizeof state);
@@ -61,7 +61,7 @@ static tt_status run(struct faulty *f, struct tt_backend *b, const struct tt_con
     return run_from(f, b, c, loop, NULL, 0, result);
 }
 
-/* The newest step that is saved in dir; -1: none. */
+/* The newest step saved in dir; -1: none. */
 static long saved(const char *dir)
 {
     char *path = NULL;
@@ -129,14 +129,14 @@ static bool same_file(const char *a, const char *b, int step, const char *name)
     return same;
 }
 
-/* Weights, moments, place in the data, best loss, counts: all of it. */
+/* Compares everything: weights, moments, position in the data, best loss, counts. */
 static bool same_checkpoint(const char *a, const char *b, int step)
 {
     return same_file(a, b, step, "model.safetensors") && same_file(a, b, step, "state.safetensors") &&
            same_file(a, b, step, "checkpoint.json");
 }
 
-/* The line of the bad step is the last one, and says that it was not applied. */
+/* The line of the bad step is the last one and says that it was not applied. */
 static void check_last_line(const char *out, int bad)
 {
     char path[1300], words[32], *text = NULL;
@@ -151,8 +151,8 @@ static void check_last_line(const char *out, int bad)
     free(text);
 }
 
-/* Nobody looks at the metrics before step 4, and the steps after the bad one are good again. Still what is saved is the
- * run before the bad step, all its bits, and goes on from there to the same end. */
+/* The metrics are not read before step 4, and the steps after the bad one are good again. Even so, the checkpoint is
+ * the run before the bad step, to the bit, and resuming from it reaches the same end. */
 static void check_stop(const struct tt_config *whole, int bad, bool on_the_way)
 {
     struct faulty f;
@@ -202,8 +202,8 @@ static void a_nan_stops_and_saves_the_run_before_it(void)
     }
 }
 
-/* A run that was resumed from another folder stops in its first step: there is a checkpoint for it to go on from here
- * too. */
+/* A run that was resumed from another folder stops in its first step. Its own folder then also has a checkpoint to
+ * resume from. */
 static void a_nan_after_a_resume_is_saved_here(void)
 {
     struct faulty f;
@@ -221,7 +221,7 @@ static void a_nan_after_a_resume_is_saved_here(void)
           same_file(here.out, c.out, 12, "state.safetensors"));
 }
 
-/* Then the checkpoint before is all there is, and the message names it. */
+/* If the save fails, only the previous checkpoint is left, and the message names it. */
 static void a_run_that_cannot_be_saved_says_so(void)
 {
     struct faulty f;
@@ -231,12 +231,12 @@ static void a_run_that_cannot_be_saved_says_so(void)
     char path[1200];
     snprintf(path, sizeof path, "%s/step-%08d", c.out, 5);
     CHECK_OK(tt_make_dirs(c.out));
-    FILE *in_the_way = fopen(path, "w"); /* a file that has the checkpoint's name */
+    FILE *in_the_way = fopen(path, "w"); /* a file with the checkpoint's name */
     CHECK(in_the_way && !fclose(in_the_way));
     f.bad_step = 6;
     tt_status st = run(&f, &b, &c, &c, &r);
-    CHECK(st && strstr(st->text, "step 6: loss or gradients are not finite, and the run before it cannot be saved: the "
-                                 "newest checkpoint is that of step 4") == st->text,
+    CHECK(st && strstr(st->text, "step 6: loss or gradients are not finite, and the state before it cannot be saved: "
+                                 "the newest checkpoint is that of step 4") == st->text,
           "%s", st ? st->text : "went on");
     tt_status_free(st);
     CHECK(saved(c.out) == 4);
@@ -262,7 +262,7 @@ static float *weights_after(struct faulty *f, enum tt_version v, int64_t steps, 
     return w;
 }
 
-/* The step with the NaN changes no bit: weights after it are those before it. */
+/* The step with the NaN changes no bit of the weights. */
 static void a_nan_changes_no_weight(void)
 {
     struct faulty f;
@@ -278,7 +278,7 @@ static void a_nan_changes_no_weight(void)
     }
 }
 
-/* Weights and moments after batches 0 to 5, of which the third is bad or, where `bad` is none, left out. */
+/* Weights and moments after batches 0 to 5. The third batch is bad, or left out if `bad` is LEFT_OUT. */
 struct trace {
     float *w, *m, *v;
     int64_t n;
@@ -294,7 +294,7 @@ static struct trace six_batches(enum tt_version v, enum bad bad)
     struct tt_config c = run_config("trace");
     struct tt_session s;
     c.version = v;
-    c.lr_schedule = TT_DECAY_CONSTANT; /* the learning rate goes by steps, skipped or not */
+    c.lr_schedule = TT_DECAY_CONSTANT; /* the schedule counts skipped steps too */
     c.warmup_steps = 0;
     f.bad_step = bad ? 3 : 0;
     f.overflow = bad == OVERFLOWS;
@@ -331,8 +331,8 @@ static void free_trace(struct trace *t)
     free(t->v);
 }
 
-/* What comes after a skipped step is as if it had not been: AdamW corrects the bias of as many updates as were applied.
- * A loss scale is a power of two, and changes no bit in fp32. */
+/* A skipped step does not affect later ones: AdamW corrects the bias for the updates that were applied. A loss scale is
+ * a power of two and changes no bit in fp32. */
 static void a_skipped_step_leaves_no_trace(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -373,8 +373,8 @@ static void a_nan_can_be_skipped(void)
     }
 }
 
-/* fp16 begins with a loss scale that is too large and halves it until nothing overflows: that is no fault, down to a
- * scale of 2. At 1 there is nothing to lower. */
+/* fp16 begins with a loss scale that is too large and halves it until nothing overflows. That is no error as long as
+ * the scale is at least 2; at 1 it cannot be lowered. */
 static void an_overflow_in_fp16_is_no_nan(void)
 {
     static const struct {
@@ -401,7 +401,7 @@ static void an_overflow_in_fp16_is_no_nan(void)
     }
 }
 
-/* Before the first step of a run there was no update that could be too large. */
+/* Before the first step there was no update that could have been too large. */
 static void advice_fits_the_step(void)
 {
     struct faulty f;

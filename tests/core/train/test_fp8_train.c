@@ -1,4 +1,4 @@
-/* A short training on the built-in language with 8-bit factors learns as without them. tests/peers/fp8.sh is the long
+/* A short training on the built-in language learns with 8-bit factors as without. tests/peers/fp8.sh is the long
  * comparison. */
 #include "core/config/config.h"
 #include "lib/libtt.h"
@@ -6,7 +6,7 @@
 
 static struct tt_device_info info;
 
-/* The held-out loss after so many steps. */
+/* The held-out loss after a short training. */
 static double trained(enum tt_precision p, const char *more)
 {
     char settings[600];
@@ -28,7 +28,7 @@ static double trained(enum tt_precision p, const char *more)
     return loss;
 }
 
-/* Guessing among all tokens is at 4.16, the floor at 2.08. */
+/* The loss of guessing among all tokens is 4.16, the floor is 2.08. */
 static void learns_as_without(void)
 {
     double without = trained(info.has[TT_PREC_BF16] ? TT_PREC_BF16 : TT_FP32, "");

@@ -1,5 +1,5 @@
-/* The fusion late-update in whole runs: a step leaves its update to the next, and nobody sees the difference. Whoever
- * reads weights or moments between two steps finds those that a step with its own update leaves, to the bit. */
+/* The fusion late-update in whole runs: a step leaves its update to the next one, without a visible difference. Weights
+ * and moments read between two steps equal, to the bit, those of steps that make their own updates. */
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -31,7 +31,7 @@ static struct tt_config late_config(enum tt_version v, const char *name, bool la
     return c;
 }
 
-/* Weights and both moments, malloc'd. */
+/* Weights and both moments; the caller frees them. */
 static float *arenas(struct tt_session *s)
 {
     int64_t n = s->model->params.total;
@@ -56,7 +56,7 @@ static void same(struct tt_session *a, float *x, struct tt_session *b, float *y,
 /* ---- step by step ---- */
 
 struct pair {
-    struct tt_config c[2]; /* with its own update, and late */
+    struct tt_config c[2]; /* with its own updates, and late */
     struct tt_session s[2];
     struct tt_run run[2];
     struct tt_data *data;
@@ -99,7 +99,8 @@ static void close_pair(struct pair *p)
     tt_data_close(p->data);
 }
 
-/* Read after one, two, ... steps: each time the last update is made by itself, and the next step makes it no more. */
+/* Reads after one, two, ... steps: each time the pending update is made separately, and the next step does not make it
+ * again. */
 static void check_readers(enum tt_precision p, enum tt_fp8_scaling scaling)
 {
     struct pair pair = {.scaling = scaling};
@@ -140,7 +141,7 @@ static void validation_sees_the_update(void)
     close_pair(&p);
 }
 
-/* As a profile does: steps of the usual plan between replays of the other. */
+/* Like a profile: steps of the usual plan between replays of the late one. */
 static void steps_of_both_kinds_take_turns(void)
 {
     struct pair p = {0};
@@ -167,7 +168,7 @@ static void closing_makes_the_update(void)
     close_pair(&p);
 }
 
-/* New weights from outside replace those that the update would have changed. */
+/* New weights from outside replace those that the pending update would change. */
 static void an_update_is_not_made_to_other_weights(void)
 {
     struct pair p = {0};
@@ -186,7 +187,7 @@ static void an_update_is_not_made_to_other_weights(void)
 
 /* ---- the loop ---- */
 
-/* From `from` (a checkpoint, or NULL) until step `until`; the arenas afterwards. */
+/* Trains from `from` (a checkpoint, or NULL) until step `until`. Returns the arenas. */
 static float *train(const struct tt_config *c, const char *from, int64_t until, int64_t *n,
                     struct tt_train_result *result)
 {
@@ -217,7 +218,7 @@ static void check_runs(struct tt_config own, struct tt_config late, const char *
     CHECK(one.val_loss == two.val_loss && one.loss == two.loss && one.skipped == two.skipped,
           "%s: loss %.9g and %.9g, validation %.9g and %.9g", what, one.loss, two.loss, one.val_loss, two.val_loss);
     free(y);
-    for (int stop = 2; stop < 7; stop += 3) { /* a checkpoint of either goes on as either */
+    for (int stop = 2; stop < 7; stop += 3) { /* a checkpoint of either kind resumes as either kind */
         char from[1200];
         struct tt_config *first = stop == 2 ? &late : &own, *second = stop == 2 ? &own : &late;
         free(train(first, NULL, stop, &m, &two));
@@ -243,7 +244,7 @@ static void runs_give_the_same_bits(void)
         }
 }
 
-/* A step that is skipped leaves no update. */
+/* A skipped step leaves no pending update. */
 static void a_bad_step_leaves_no_update(void)
 {
     if (real.ops->graph_begin) SKIP("a captured step cannot be looked into");
@@ -267,7 +268,7 @@ static void a_bad_step_leaves_no_update(void)
     faulty = (struct faulty){0};
 }
 
-/* Where it is not for: without a graph, on single steps of AdamW, and on chosen groups. */
+/* Cases without late updates: without a graph, with AdamW in single steps, with chosen groups. */
 static void where_steps_make_their_own_updates(void)
 {
     static const char *const without[] = {"no-graph", "no-optimizer", "no-late-update"};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The memory a run takes is within a tenth of what `tt info` said before it took any.
+# A run takes at most a tenth more or less memory than `tt info` predicts.
 set -u
 . tests/lib.sh
 needs_device

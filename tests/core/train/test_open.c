@@ -1,4 +1,4 @@
-/* Opening text for a run: on as many threads as are asked for, and who paints how far it is. */
+/* Opening text for a run: with the requested number of threads, and which of them shows the progress. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -55,7 +55,7 @@ static void threads_read(void)
 
 /* ---- the line on the terminal ---- */
 
-/* What opening the text leaves on a terminal; the kernel passes it on a little later. */
+/* What opening the text wrote to the terminal; the kernel delivers it a little later. */
 static size_t painted(int master)
 {
     char bytes[4096];

@@ -1,6 +1,6 @@
-/* A run that goes on in another precision, from every one that this device has to every other: by --resume,
- * --init-from, an import and the library. fp16 finds its loss scale anew, the others have none, and what stays as it
- * was has the same bits. */
+/* A run that continues in another precision, from every precision of this device to every other: by --resume,
+ * --init-from, an import and the library. fp16 starts with a fresh loss scale, the others have none, and what stays the
+ * same has the same bits. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static char root[] = "/tmp/tt-test-precision-XXXXXX";
 static struct tt_device_info info;
 static const float first_scale = 0x1p16f;
 
-/* ---- commands, as a user gives them ---- */
+/* ---- commands as a user types them ---- */
 
 static tt_status command(enum tt_command which, tt_status (*run)(const struct tt_options *), const char *format,
                          va_list list)
@@ -31,7 +31,7 @@ static tt_status command(enum tt_command which, tt_status (*run)(const struct tt
     fflush(stdout);
     char path[1200];
     snprintf(path, sizeof path, "%s/log", root);
-    int out = dup(STDOUT_FILENO), log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666); /* what it prints */
+    int out = dup(STDOUT_FILENO), log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666); /* catches its output */
     dup2(log, STDOUT_FILENO);
     tt_status st = run(&o);
     fflush(stdout);
@@ -57,7 +57,7 @@ static void __attribute__((format(printf, 1, 2))) import(const char *format, ...
     va_end(list);
 }
 
-/* A folder of the test, in one of a few buffers that take turns. */
+/* A path in the test's folder, in one of a few buffers used in turn. */
 static const char *__attribute__((format(printf, 1, 2))) at(const char *format, ...)
 {
     static char buffers[8][1200];
@@ -75,7 +75,7 @@ static const char *__attribute__((format(printf, 1, 2))) at(const char *format, 
 #define COMMON SHOWN " --json"
 #define SHAPE " --hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --batch-size 2 --seq-len 16"
 
-/* ---- what came of them ---- */
+/* ---- results ---- */
 
 static struct tt_progress progress_of(const char *checkpoint)
 {
@@ -106,7 +106,7 @@ static bool same_bits(const char *a, const char *b)
     return same_file(a, b, "model.safetensors") && same_file(a, b, "state.safetensors");
 }
 
-/* A number of the line of one step in metrics.jsonl; NaN: it has none. */
+/* A number from the line of one step in metrics.jsonl; NaN if it has none. */
 static double metric(const char *out, int64_t step, const char *name)
 {
     char path[1300], *text = NULL;
@@ -124,7 +124,8 @@ static double metric(const char *out, int64_t step, const char *name)
     return value;
 }
 
-/* After `steps` steps in this precision that began with no loss scale of it; `before` were skipped earlier. */
+/* Checks the loss scale after `steps` steps that began without one in this precision; `before` steps were skipped
+ * earlier. */
 static void check_fresh(const char *checkpoint, enum tt_precision p, int64_t steps, int64_t before)
 {
     struct tt_progress now = progress_of(checkpoint);
@@ -140,7 +141,7 @@ static void check_fresh(const char *checkpoint, enum tt_precision p, int64_t ste
 
 static double difference(double a, double b) { return fabs(a - b) / fabs(b); }
 
-/* ---- a run of each precision to go on from, with a checkpoint in the middle ---- */
+/* ---- a run in each precision to continue from, with a checkpoint in the middle ---- */
 
 enum { MIDDLE = 2, END = 4, LATER = 6 };
 
@@ -157,7 +158,7 @@ static void start_runs(void)
     }
 }
 
-/* ---- --resume, there and back again ---- */
+/* ---- --resume, to another precision and back ---- */
 
 static void check_resume(enum tt_precision from, enum tt_precision to)
 {
@@ -180,7 +181,7 @@ static void check_resume(enum tt_precision from, enum tt_precision to)
     check_fresh(at("back-%d-%d/step-%08d", from, to, LATER), from, LATER - END, skipped);
 }
 
-/* ---- the library: what tt train gives, to the bit ---- */
+/* ---- the library gives the same bits as tt train ---- */
 
 static void check_library(enum tt_precision from, enum tt_precision to)
 {
@@ -205,7 +206,7 @@ static void check_library(enum tt_precision from, enum tt_precision to)
           "loss scale %g against %g", (double)x.loss_scale, (double)y.loss_scale);
 }
 
-/* ---- --init-from: a new run, whatever the weights come from ---- */
+/* ---- --init-from: a new run, wherever the weights come from ---- */
 
 static void check_init_from(enum tt_precision from, enum tt_precision to)
 {
@@ -228,7 +229,7 @@ static void resumes(void) { each_pair(check_resume); }
 static void resumes_in_the_library(void) { each_pair(check_library); }
 static void begins_with_the_weights_of_another(void) { each_pair(check_init_from); }
 
-/* ---- what a run shows: the loss scale and the skipped steps where there is a scale, and the rest as ever ---- */
+/* ---- output: the loss scale and the skipped steps if there is a scale, the rest unchanged ---- */
 
 static bool has_words(const char *path, const char *words)
 {
@@ -240,7 +241,7 @@ static bool has_words(const char *path, const char *words)
     return found;
 }
 
-/* The one event file in the folder. */
+/* The only event file in the folder. */
 static const char *events_in(const char *folder)
 {
     const char *found = NULL;
@@ -264,7 +265,7 @@ static void shows_the_loss_scale(void)
         int skipped = 0;
         for (int step = 1; step <= MIDDLE; step++) {
             double scale = metric(out, step, "loss_scale"), count = metric(out, step, "skipped");
-            double want = ldexp((double)first_scale, -skipped); /* of the step itself, not of the next */
+            double want = ldexp((double)first_scale, -skipped); /* the scale of the step itself, not of the next one */
             skipped = isnan(count) ? 0 : (int)count;
             CHECK(scaled ? scale == want && count >= 0 && count <= step : isnan(scale) && isnan(count),
                   "%s, step %d: scale %g, skipped %g", tt_precision_names[p], step, scale, count);
@@ -275,7 +276,7 @@ static void shows_the_loss_scale(void)
     }
 }
 
-/* ---- an import has weights and no loss scale, whatever they were stored in ---- */
+/* ---- an import has weights and no loss scale, whatever type they were stored in ---- */
 
 static void goes_on_from_an_import(void)
 {

@@ -1,4 +1,4 @@
-/* What a run shows of itself: the time it still takes, and colours. */
+/* What a run shows of its progress: the time left, and colours. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "core/train/usage.h"
 #include "tests/test.h"
 
-/* ---- the time left, on a clock of our own ---- */
+/* ---- the time left, with a simulated clock ---- */
 
 struct simulated {
     int64_t steps, val_interval, save_interval;
@@ -19,7 +19,7 @@ struct simulated {
 
 enum { MOST_STEPS = 4000 };
 
-/* Seconds that pass from the end of step i to the end of the run. */
+/* The seconds from the end of each step i to the end of the run. */
 static void remaining(const struct simulated *r, double *left)
 {
     left[r->steps] = 0;
@@ -32,8 +32,8 @@ static void remaining(const struct simulated *r, double *left)
     }
 }
 
-/* The worst error of the estimate from a tenth of the run on, until a tenth of it is left, as a part of what is left.
- * The estimate is that of a log line: after the step, before what may pause it. */
+/* The largest error of the estimate relative to the time left, while a tenth to nine tenths of the run is done. The
+ * estimate is that of a log line: after the step, before a possible pause. */
 static double worst_error(const struct simulated *r)
 {
     static double left[MOST_STEPS + 1];
@@ -87,7 +87,7 @@ static void time_left(void)
         double error = worst_error(&runs[i]);
         CHECK(error < 0.1, "run %zu: off by %.1f %%", i, 100 * error);
     }
-    /* a pause that nobody can know of is seen: the test does see errors */
+    /* the test can fail: an unpredictable pause shows as an error */
     CHECK(worst_error(&(struct simulated){1000, 0, 0, hiccups, 0, 300}) > 0.1);
 }
 
@@ -106,7 +106,7 @@ static void times(void)
     CHECK(tt_eta_left(&e, &work) >= 0);
 }
 
-/* ---- the line of a terminal ---- */
+/* ---- the progress line of a terminal ---- */
 
 static void shown(const char *line, int width)
 {
@@ -114,7 +114,7 @@ static void shown(const char *line, int width)
     char text[200];
     tt_live_add(&l, 100, "step %d/%d", 5, 300);
     tt_live_add(&l, 50, "(overall 5.1)");
-    tt_live_add(&l, 90, "%s", ""); /* what is not known takes no room */
+    tt_live_add(&l, 90, "%s", ""); /* an unknown value takes no room */
     tt_live_add(&l, 70, "gpu 98 %%");
     tt_live_add(&l, 85, "eta 7 s");
     tt_live_text(&l, width, text, sizeof text);
@@ -136,7 +136,7 @@ static void rates(void)
     char recent[32], overall[32];
     tt_live_rates(5.6, 0.5, recent, overall);
     CHECK(!strcmp(recent, "5.60 steps/s") && !strcmp(overall, "(overall 0.50)"), "%s %s", recent, overall);
-    tt_live_rates(0.5, 2, recent, overall); /* slow */
+    tt_live_rates(0.5, 2, recent, overall); /* a slow step */
     CHECK(!strcmp(recent, "2.00 s/step") && !strcmp(overall, "(overall 0.50)"), "%s %s", recent, overall);
     tt_live_rates(812.3, 801, recent, overall);
     CHECK(!strcmp(recent, "812 steps/s") && !strcmp(overall, "(overall 801)"), "%s %s", recent, overall);
@@ -175,14 +175,14 @@ static void utilisation(void)
     CHECK(device.asked == 3, "asked %d times in 3 seconds", device.asked);
     device.busy = 1;
     tt_usage_ask(&u, 106);
-    tt_usage_end(&u, 106.5); /* it is not asked twice in a second */
+    tt_usage_end(&u, 106.5); /* the device is queried at most once a second */
     CHECK(device.asked == 4 && fabs(tt_usage_mean(&u) - (2 * 0.5 + 4 * 1) / 6) < 1e-9, "%g", tt_usage_mean(&u));
     tt_usage_text(&u, text);
     tt_usage_memory_text(&u, memory);
     CHECK(!strcmp(text, "gpu 100 %") && !strcmp(memory, "4.0 of 8.0 GiB"), "%s %s", text, memory);
     device.fails = true;
     tt_usage_ask(&u, 108);
-    tt_usage_ask(&u, 110); /* who once did not know is not asked again */
+    tt_usage_ask(&u, 110); /* after a failure the device is not queried again */
     CHECK(device.asked == 5 && !tt_usage_known(&u) && tt_usage_mean(&u) > 0.8);
     device.fails = false, device.total = 0, device.busy = 0.25;
     tt_usage_open(&u, &b, 200);
@@ -213,7 +213,7 @@ static void colours(void)
     CHECK(tt_colour(terminal, TT_BAD)[0] == '\033' && !*tt_colour(file, TT_BAD));
     setenv("NO_COLOR", "1", 1);
     CHECK(!*tt_colour(terminal, TT_BAD) && tt_is_terminal(terminal));
-    setenv("NO_COLOR", "", 1); /* empty counts as not set */
+    setenv("NO_COLOR", "", 1); /* empty counts as unset */
     CHECK(*tt_colour(terminal, TT_BAD));
     setenv("TERM", "dumb", 1);
     CHECK(!*tt_colour(terminal, TT_BAD) && !tt_is_terminal(terminal));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tt train --tensorboard, read by TensorBoard's own reader where Python has it.
+# tt train --tensorboard, read by TensorBoard's own reader if Python has it.
 set -u
 . tests/lib.sh
 needs_device
@@ -13,8 +13,8 @@ echo mine >note
 "$TT" train $small --num-steps 2 --out beside --tensorboard note --quiet >log 2>err
 [ $? -eq 2 ] && [ ! -e beside ] || die "a file as --tensorboard is not refused before anything is written: $(cat err)"
 
-# A run that was killed after step 12, with a checkpoint of step 8, and goes on: the steps that are done again appear once. So
-# does a new run in the place of another.
+# A run is killed after step 12, with a checkpoint of step 8, and resumed: the repeated steps appear once. The same for
+# a new run that replaces another one.
 "$TT" train $small --num-steps 12 --save-interval 4 --val-interval 4 --out again --tensorboard resumed --quiet >log 2>&1 || die "$(cat log)"
 rm -r again/step-00000012
 "$TT" train --resume auto --out again --tensorboard resumed --quiet >log 2>&1 || die "$(cat log)"
@@ -29,7 +29,7 @@ python=${PYTHON:-python3}
 import json
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-board = EventAccumulator("board", size_guidance={"scalars": 0, "histograms": 0})  # all of them
+board = EventAccumulator("board", size_guidance={"scalars": 0, "histograms": 0})  # 0: all of them
 board.Reload()
 steps = [json.loads(line) for line in open("run/metrics.jsonl")]
 losses = {s["step"]: s["loss"] for s in steps if "loss" in s}
@@ -40,7 +40,7 @@ assert [e.step for e in board.Scalars("validation/loss")] == [6, 12]
 h = board.Histograms("gradients/norm_by_tensor")
 assert [e.step for e in h] == [6, 12]
 norms = {s["step"]: s["grad_norm"] for s in steps if "loss" in s}
-for e in h:  # the squares of the tensors' norms sum to that of the whole
+for e in h:  # the squares of the tensors' norms sum to the square of the whole norm
     assert abs(e.histogram_value.sum_squares ** 0.5 - norms[e.step]) < 1e-3 * norms[e.step]
     assert sum(e.histogram_value.bucket) == e.histogram_value.num == 11, e
 assert b"hidden-dim: 32" in board.Tensors("config")[0].tensor_proto.string_val[0]

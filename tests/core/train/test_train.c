@@ -1,6 +1,6 @@
-/* The loop as a whole: stopping anywhere and going on gives the same bits as never stopping, in every version; any
- * version takes over from any other; nothing is allocated after the first step; what cannot be finite stops or is
- * skipped. */
+/* The whole loop. Stopping anywhere and resuming gives the same bits as not stopping, in every version. Any version can
+ * continue another one's run. Nothing is allocated after the first step. A step with a NaN or infinity stops the run or
+ * is skipped. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
-static struct faulty *faulty; /* the backend is wrapped in this one; or NULL */
+static struct faulty *faulty; /* wraps the backend; NULL: not wrapped */
 static char root[] = "/tmp/tt-test-train-XXXXXX";
 
 static struct tt_config loop_config(enum tt_version v, const char *name)
@@ -32,7 +32,7 @@ static struct tt_config loop_config(enum tt_version v, const char *name)
     return c;
 }
 
-/* Trains from `from` (a checkpoint, or NULL) until step `until`; weights and moments afterwards, malloc'd. */
+/* Trains from `from` (a checkpoint, or NULL) until step `until`. Returns weights and moments; the caller frees them. */
 static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result,
                     tt_status *status)
 {
@@ -42,7 +42,7 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
     struct tt_data *data = fixture_data(c);
     char config[64];
     snprintf(config, sizeof config, "precision: %s\n", tt_precision_names[c->precision]);
-    CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
+    CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule of the whole run */
     loop.num_steps = until;
     CHECK_OK(tt_session_run(&s, &loop, (struct tt_origin){.checkpoint = from}, data, &run));
     if (faulty) faulty->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
@@ -108,7 +108,8 @@ static void check_twice(enum tt_version v, enum tt_precision p)
     free(y);
 }
 
-/* Moments in bf16: a checkpoint has them as they are, and goes on with floats too, or with bf16 from floats. */
+/* Moments in bf16: a checkpoint stores them unchanged. It can be resumed with floats, and one with floats can be
+ * resumed in bf16. */
 static void moments_in_bf16(void)
 {
     for (int v = TT_FUSED; v < TT_VERSIONS; v++) {
@@ -184,7 +185,7 @@ static void losses_fall_and_are_written(void)
 {
     struct tt_config c = loop_config(TT_FLASH, "falls");
     struct tt_train_result r;
-    int steps = test_few() ? 9 : 60; /* nine are too few to say how much is learned */
+    int steps = test_few() ? 9 : 60; /* nine steps are too few to judge the learning */
     c.num_steps = steps;
     c.val_interval = steps / 3;
     free(train(&c, NULL, steps, &r, NULL));
@@ -207,7 +208,7 @@ static void early_stop(void)
     struct tt_config c = loop_config(TT_FUSED, "patience");
     struct tt_train_result r;
     c.num_steps = 100;
-    c.learning_rate = 1e-12; /* never gets better */
+    c.learning_rate = 1e-12; /* so that the loss never improves */
     c.val_interval = 1;
     c.patience = 3;
     strcpy(c.data, "random");
@@ -215,7 +216,7 @@ static void early_stop(void)
     CHECK(r.early_stop && r.steps < 100, "stopped %d after %lld steps", r.early_stop, (long long)r.steps);
 }
 
-/* ---- what is not finite ---- */
+/* ---- NaN and infinity ---- */
 
 static struct tt_progress progress_of(const char *out, int step)
 {
@@ -227,7 +228,7 @@ static struct tt_progress progress_of(const char *out, int step)
     return p;
 }
 
-/* Weights and moments in a checkpoint, malloc'd. */
+/* Weights and moments of a checkpoint; the caller frees them. */
 static float *saved_arenas(const struct tt_config *c, int step)
 {
     struct tt_model *m;
@@ -252,7 +253,7 @@ static bool same_steps(const struct tt_config *c, int a, int b)
     return same;
 }
 
-/* 't' and 'f' for each step of metrics.jsonl: whether it was applied. */
+/* 't' or 'f' for each step in metrics.jsonl: whether it was applied. */
 static void applied_steps(const char *out, char steps[64])
 {
     char path[1200], *text = NULL;
@@ -275,8 +276,8 @@ static struct tt_config bad_config(const char *name, enum tt_on_nan on_nan)
     return c;
 }
 
-/* The first step throws the weights so far out that nothing is finite any more. Either way they stay where it left
- * them. */
+/* The first step makes the weights so large that nothing is finite any more. Whether the run stops or skips, they stay
+ * as that step left them. */
 static void not_finite_stops_or_skips(void)
 {
     for (int skip = 0; skip < 2; skip++) {
@@ -305,8 +306,8 @@ static void not_finite_stops_or_skips(void)
     }
 }
 
-/* A NaN in the fourth of seven steps, in every version: that step changes nothing, those after it do, and a run that is
- * resumed between them has the same bits. test_faults_device says that they are those of a run without that step. */
+/* A NaN in the fourth of seven steps, in every version: that step changes nothing, later steps do, and a run that is
+ * resumed in between has the same bits. test_faults_device checks that they are the bits of a run without that step. */
 static void one_bad_step_is_skipped(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -357,7 +358,7 @@ static void keeps_the_last_two(void)
 
 /* ---- the time of a step is the device's, however far ahead the host is ---- */
 
-/* A device whose clock moves a millisecond with each piece of work, and not while the host does something else. */
+/* A device whose clock advances a millisecond with each piece of work, and not while the host does something else. */
 struct steady {
     struct tt_relay relay;
     struct {
