@@ -11,11 +11,11 @@
 struct generate_row {
     char size[32];
     int64_t rows;
-    double prompt_rate, seconds, rate; /* tokens/s of prompts; of a step; tokens/s of generation */
+    double prompt_rate, seconds, rate; /* tokens/s of prompts; a step; tokens/s of generation */
     double bytes;                      /* that a step must read: weights, and keys and values */
 };
 
-/* All weights but an embedding of its own, which is looked up; and the caches as they are on average. */
+/* All weights except an untied embedding, which is only looked up, and the caches at their average length. */
 static double step_bytes(const struct tt_model *m, const struct tt_bench_options *own, int64_t rows)
 {
     const struct tt_config *c = &m->config;
@@ -45,7 +45,7 @@ static tt_status generate_once(const struct tt_session *s, const struct tt_bench
     return st;
 }
 
-/* The second of two: in the first one the device and its libraries start. */
+/* Times the second of two runs: in the first one the device and its libraries start. */
 static tt_status measure(const struct tt_session *s, const struct tt_bench_options *own, struct generate_row *row)
 {
     struct tt_continuation w;

@@ -22,7 +22,7 @@ struct rank {
     struct tt_json_writer w;
 };
 
-/* Of one rank, as it goes to the others. */
+/* The figures of one rank, as they go to the others. */
 struct figures {
     struct tt_overlap times;
     double operations; /* of a step */
@@ -50,7 +50,7 @@ static tt_status open_run(struct rank *r, struct tt_session *s, struct tt_run *r
 
 static double own_work(const struct figures *f) { return f->times.kernels; }
 
-/* The rank whose kernels take longest: the others wait for it, and it for nobody. */
+/* The rank whose kernels take longest. The others wait for it, and it waits for nobody. */
 static int slowest(const struct figures *all, int ranks, double *mean)
 {
     int worst = 0;
@@ -70,7 +70,7 @@ static double most_waited(const struct figures *all, int ranks)
     return most;
 }
 
-/* What each rank does by itself, and how long it is in collectives, where those that are early wait. */
+/* The time of each rank's own work, and its time in collectives, where early ranks wait for late ones. */
 static void put_each(struct tt_json_writer *w, const struct figures *all, int ranks)
 {
     tt_json_begin(w, "each", '[');
@@ -178,7 +178,8 @@ static tt_status measure(struct rank *r)
     return tt_text_status(&r->w.text);
 }
 
-/* A tt bench that has started the ranks makes the table itself. */
+/* Rank 0 prints the table. If tt bench has started the ranks, it makes the table itself, and rank 0 prints JSON for
+ * it. */
 static tt_status show(const struct rank *r)
 {
     if (r->member.place.rank > 0) return TT_OK;
@@ -187,7 +188,7 @@ static tt_status show(const struct rank *r)
     return TT_OK;
 }
 
-/* Started by somebody else, there must be as many as were asked for. */
+/* If another launcher started the ranks, their number must be one that --ranks asks for. */
 static tt_status is_wanted(const struct tt_bench_options *own, int ranks)
 {
     char item[32];

@@ -40,7 +40,7 @@ static int most_ranks(const struct scaling *s)
     return most;
 }
 
-/* The words of this process, and what its copies are told besides. */
+/* The words of the copies: those of this process, --json, and on a CPU the number of threads. */
 static tt_status make_words(struct scaling *s)
 {
     int n = 0;
@@ -69,7 +69,7 @@ static tt_status read_found(FILE *file, struct tt_json **out)
     return st;
 }
 
-/* What they print goes into `file`. */
+/* Starts the ranks. What they print goes into `file`. */
 static tt_status start(struct scaling *s, int ranks, FILE *file)
 {
     fflush(stdout);
@@ -135,8 +135,8 @@ static struct tt_hidden hidden_of(const struct scaling *s, const struct tt_json 
                               s->load, waited_in(row)};
 }
 
-/* A part of little may be smaller than what the step times vary by, and on a busy machine a collective takes what other
- * programs leave it. */
+/* If there is little communication, its hidden part may be smaller than the variation of step times. On a busy machine,
+ * how long a collective takes depends on the other programs. */
 bool tt_bench_hidden_known(const struct tt_hidden *h)
 {
     return h->communication > 0 && h->noise <= h->communication / 3 && !tt_was_busy(h->load, h->waited);
@@ -174,7 +174,7 @@ static void print_row(const struct scaling *s, const struct tt_json *row, int in
         puts("   -");
 }
 
-/* Of all rows. */
+/* Of all rows, the most. */
 static double most_waited(const struct scaling *s)
 {
     double most = NAN;
@@ -188,8 +188,8 @@ static void print_note(const struct scaling *s)
     char busy[100];
     tt_was_busy_words(s->load, most_waited(s), busy);
     if (!busy[0]) return;
-    printf("note    %s%s.\n        Times and efficiencies may be its noise, and what is hidden cannot be told: measure "
-           "again when it is quiet\n", tt_was_busy(NAN, most_waited(s)) ? "" : "when it began, ", busy);
+    printf("note    %s%s.\n        Times and efficiencies may be noise, and the hidden part cannot be told: measure "
+           "again when the machine is quiet\n", tt_was_busy(NAN, most_waited(s)) ? "" : "when it began, ", busy);
 }
 
 static void print_text(const struct scaling *s)
@@ -227,7 +227,7 @@ static void put_row(struct tt_json_writer *w, const struct scaling *s, const str
     tt_json_end(w, '}');
 }
 
-/* What was asked for; the exercises look at it. */
+/* What was asked for; the exercises check it. */
 static void put_run(struct tt_json_writer *w, const struct scaling *s)
 {
     char now[32];
@@ -296,7 +296,7 @@ static tt_status show(const struct scaling *s)
     return write_json(s);
 }
 
-/* Whether that number of ranks has been measured: it gives one row, however often it is named. */
+/* Whether that number of ranks has been measured. It gives one row, however often it is named. */
 static bool is_again(const struct scaling *s, int ranks)
 {
     for (int i = 0; i < s->count; i++)

@@ -100,7 +100,7 @@ tt_status tt_claims_html(const struct tt_claims_report *r, const char *path)
     if (busy[0]) {
         tt_text_puts(&t, "<p class=\"warn\">When this was measured, ");
         tt_escape(&t, busy);
-        tt_text_puts(&t, ": the intervals are wide.</p>\n");
+        tt_text_puts(&t, ", so the intervals are wide.</p>\n");
     }
     if (r->stopped)
         tt_text_printf(&t, "<p class=\"warn\">Incomplete: it was stopped before the last of %lld turns.</p>\n",
@@ -108,8 +108,8 @@ tt_status tt_claims_html(const struct tt_claims_report *r, const char *path)
     html_section(&t, "speed", "Claimed and measured");
     chart(&t, r);
     table(&t, r);
-    html_note(&t, "Each is a pair of runs, without and with that one thing, in %lld turns. A speed-up is of tokens a "
-                  "second.", (long long)r->own->turns);
+    html_note(&t, "Each claim is a pair of runs, without and with that one thing, in %lld turns. Speed-ups are in "
+                  "tokens a second.", (long long)r->own->turns);
     html_section_end(&t);
     html_section(&t, "commands", "The command of each");
     commands(&t, r);

@@ -1,5 +1,5 @@
-/* The claims: figures from five texts that people follow to train faster. Each pair is tt's step without and with one
- * thing; the rest of the step is as --version flash has it, so that what is left out is all that differs. */
+/* The claims: figures from texts that people follow to train faster. Each pair is tt's step without and with one thing.
+ * The rest of the step is as --version flash has it, so that the two differ in that thing only. */
 #include <math.h>
 
 #include "cli/claims.h"
@@ -63,13 +63,13 @@ const int tt_claim_count = sizeof tt_claims / sizeof *tt_claims;
 const char *const tt_verdict_names[TT_VERDICTS] = {"confirmed", "smaller", "larger", "not seen", "undecided",
                                                    "not on this device", "not run"};
 const char *const tt_verdict_words[TT_VERDICTS] = {
-    "the interval meets the claim and shows an effect",
-    "there is an effect, less than is claimed",
+    "the interval overlaps the claim and shows an effect",
+    "there is an effect, but less than claimed",
     "the effect exceeds the claim",
-    "the interval excludes the claim and includes no effect, or a loss",
+    "the interval lies below the claim, and reaches down to no effect or to a loss",
     "too much noise, or too few turns",
     "this device cannot do it",
-    "it failed here"};
+    "it failed here, or was stopped before"};
 
 enum tt_verdict tt_claim_judge(const struct tt_claim *c, const struct tt_range *m)
 {

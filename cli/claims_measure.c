@@ -1,6 +1,6 @@
-/* The pairs in turns. A turn goes through all claims, so that what drifts is the same for all of them; the two of a
- * pair follow each other. Most pairs have one side in common: one that has just had its turn is not run again for the
- * next pair. */
+/* Measures the pairs in turns. A turn goes through all claims, so that whatever drifts affects all of them alike; the
+ * two sides of a pair follow each other. Most pairs have one side in common: a side that has just had its turn is not
+ * run again for the next pair. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static tt_status find_shared(struct tt_claims_report *r)
     }
     TT_TRY(tt_text_status(&r->shared));
     for (char *save, *word = strtok_r(r->shared.s, "\n", &save); word; word = strtok_r(NULL, "\n", &save)) {
-        if (r->shared_count == MOST) return tt_fail(TT_USAGE, "more than %d options for all claims", MOST);
+        if (r->shared_count == MOST)
+            return tt_fail(TT_USAGE, "more than %d options for all claims; leave some out", MOST);
         r->shared_words[r->shared_count++] = word;
     }
     return TT_OK;
@@ -81,7 +82,7 @@ static tt_status train_words(struct tt_claims_report *r, struct tt_side *s)
     return tt_side_word(s, "--json");
 }
 
-/* ---- for the reader, who wants to repeat it ---- */
+/* ---- commands for the reader to repeat ---- */
 
 static void add_quoted(struct tt_text *t, const char *word)
 {
@@ -199,7 +200,7 @@ void tt_claims_close(struct tt_claims_report *r)
 
 /* ---- what this device cannot do ---- */
 
-/* A GPU computes in TF32 where its published rate is another than that of fp32; one that is not known is tried. */
+/* A GPU has a precision if its published rate there is above that of fp32. A GPU that is not known is tried. */
 static bool has_precision(const struct tt_claims_report *r, enum tt_precision p)
 {
     if (p == TT_FP32) return true;
@@ -241,7 +242,7 @@ static bool same_words(const struct tt_side *a, const struct tt_side *b)
     return true;
 }
 
-/* Seconds of a turn: of every copy a start, and its steps. */
+/* Expected seconds of a turn: the start of every copy, and its steps. */
 static double turn_seconds(const struct tt_claims_report *r, double start, double step)
 {
     const struct tt_side *last = NULL;
@@ -269,8 +270,8 @@ static void take_facts(struct tt_claims_report *r, const struct tt_json *found, 
              tt_json_number(row, "batch_size", NAN), tt_json_number(row, "seq_len", NAN));
 }
 
-/* The step that most pairs have in common, once: it shows that it runs, warms the machine up, and says what a turn
- * takes. */
+/* Runs the side that most pairs have in common once. This shows that it runs, warms the machine up, and says what a
+ * turn takes. */
 static tt_status try_out(struct tt_claims_report *r)
 {
     struct tt_side *s = calloc(1, sizeof *s);
@@ -328,7 +329,7 @@ static tt_status take_pair(struct tt_claims_report *r, struct tt_claim_result *c
     return TT_OK;
 }
 
-/* The last line that a copy said, without the name of the program. */
+/* The last line that a copy wrote to stderr, without the name of the program. */
 static const char *last_line(char *said)
 {
     size_t n = strlen(said);
@@ -338,8 +339,8 @@ static const char *last_line(char *said)
     return strncmp(line, "tt: ", 4) ? line : line + 4;
 }
 
-/* A claim that cannot be measured does not end the others. A signal that asks to stop may have ended a copy too, and
- * says nothing of its claim. */
+/* A claim that cannot be measured does not end the others. If there was a signal to stop, it may have ended the copy
+ * too, so its failure says nothing about the claim. */
 static void take_or_leave(struct tt_claims_report *r, struct tt_claim_result *c, int turn)
 {
     struct tt_text said = {0};
@@ -410,7 +411,7 @@ static tt_status find_waited(struct tt_claims_report *r)
 tt_status tt_claims_measure(struct tt_claims_report *r)
 {
     TT_TRY(try_out(r));
-    tt_stop_catch(); /* what was measured until then is shown and written */
+    tt_stop_catch(); /* at a signal, what was measured until then is shown and written */
     say_beforehand(r);
     take_turns(r);
     for (int i = 0; i < r->count; i++)

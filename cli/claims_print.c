@@ -1,4 +1,4 @@
-/* What came of the claims, as text and as JSON. */
+/* The results of the claims, as text and as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,15 +41,15 @@ static void put_counts(const struct tt_claims_report *r, struct tt_text *t)
     tt_text_puts(t, "\n");
 }
 
-/* The least of those that were measured; where nothing stopped them, all have the same. */
+/* The lowest confidence of the measured intervals. Unless they were stopped, all have the same. */
 static double confidence(const struct tt_claims_report *r)
 {
     double least = NAN;
-    for (int i = 0; i < r->count; i++) least = fmin(least, r->results[i].range.confidence); /* NAN: the other */
+    for (int i = 0; i < r->count; i++) least = fmin(least, r->results[i].range.confidence); /* fmin skips NAN */
     return least;
 }
 
-/* Of a claim that was measured. */
+/* The fewest turns of a claim that was measured. */
 static int fewest_turns(const struct tt_claims_report *r)
 {
     int n = (int)r->own->turns;
@@ -63,8 +63,8 @@ static void put_notes(const struct tt_claims_report *r, struct tt_text *t)
     char busy[100];
     double sure = confidence(r);
     if (isfinite(sure))
-        tt_text_printf(t, "An interval holds in %.0f %% of cases. A speed-up is of tokens a second, and each pair is "
-                          "without and with that one thing.\n", 100 * sure);
+        tt_text_printf(t, "An interval holds the true value in %.0f %% of cases. Speed-ups are in tokens a second; "
+                          "each pair is a run without and a run with that one thing.\n", 100 * sure);
     if (sure < 0.945)
         tt_text_printf(t, "note    %d turn%s few: with 6 the intervals hold in 97 %% of cases\n", fewest_turns(r),
                        fewest_turns(r) == 1 ? " is" : "s are");
@@ -72,7 +72,7 @@ static void put_notes(const struct tt_claims_report *r, struct tt_text *t)
         tt_text_printf(t, "note    incomplete: stopped by %s before the last of %lld turns\n", strsignal(r->stopped),
                        (long long)r->own->turns);
     tt_was_busy_words(r->load, r->waited, busy);
-    if (busy[0]) tt_text_printf(t, "note    when this was measured, %s: the intervals are wide\n", busy);
+    if (busy[0]) tt_text_printf(t, "note    when this was measured, %s, so the intervals are wide\n", busy);
 }
 
 void tt_claims_text(const struct tt_claims_report *r, struct tt_text *t)

@@ -1,4 +1,5 @@
-/* tt check grads: one step from the same weights and tokens, and a look at the gradient of every tensor. */
+/* tt check grads: runs one step, and checks the gradient of every tensor. --against compares it with that of another
+ * run from the same weights and tokens. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +30,11 @@ static const struct tt_option rows[] = {
     {"what", AT(what), "What to read", 1 << TT_CMD_CHECK, "grads", TT_CHOICE,
      .help = "what to audit", .choices = check_names, .required = true, .here = true},
     {"against", AT(against), "What to read", 1 << TT_CMD_CHECK, "", NULL, "VERSION|PRECISION|FILE",
-     .help = "compare with another version, with another precision, or with gradients that --out saved, say on the CPU",
+     .help = "compare with another version, another precision, or a file of gradients that --out saved, for example "
+             "on the CPU",
      .here = true},
     {"tolerance", AT(tolerance), "What to read", 1 << TT_CMD_CHECK, "0", "[0, 1]", "X",
-     .help = "largest relative difference of a tensor with --against; 0 = what the precision allows"},
+     .help = "with --against: largest relative difference of a tensor that is accepted; 0 = what the precision allows"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_CHECK, "", NULL, "FILE",
      .help = "save the gradients as safetensors; \"\" = do not", .here = true},
 };
@@ -49,10 +51,10 @@ struct audit {
     struct tt_grads grads, other;
     bool compares;
     double tolerance;
-    double floor; /* differences are not taken against a smaller norm */
+    double floor; /* differences are relative to the norm, or to this if it is larger */
     int missing, different;
-    char note[160]; /* what one of the two does not compute as asked for */
-    char note_fp8[160]; /* which products in fp8 are none */
+    char note[160]; /* what one of the two runs does not compute as asked for */
+    char note_fp8[160]; /* which products have no 8-bit factors in fp8 */
 };
 
 static int precision_of(const char *word) /* -1: it is none */
@@ -62,7 +64,7 @@ static int precision_of(const char *word) /* -1: it is none */
     return -1;
 }
 
-/* What rounding alone may do to a gradient, as a part of its norm. */
+/* How far rounding alone may change a gradient, relative to its norm. */
 static double tolerance_of(const struct audit *a)
 {
     int other = precision_of(a->own->against);
@@ -72,8 +74,8 @@ static double tolerance_of(const struct audit *a)
     return fmax(usual[a->c->precision], other < 0 ? 0 : usual[other]);
 }
 
-/* In fp16 the first steps may overflow until the loss scale fits. They change no weight, and the next has the same
- * tokens, as another precision has them. */
+/* In fp16 the first steps may overflow until the loss scale fits. They change no weight, and the next step gets the
+ * same tokens, so that the step that counts has the weights and tokens of another precision's first. */
 static tt_status first_applied_step(struct tt_run *run, struct tt_metrics *metrics)
 {
     enum { MOST = 40 };
@@ -114,7 +116,7 @@ static tt_status run_as(struct audit *a, enum tt_version version, enum tt_precis
     c->version = version;
     tt_config_compute_in(c, precision);
     if (version != a->c->version) c->fuse[0] = 0; /* the other version with its own fusions */
-    /* without a fault, a learner's kernel or a chosen tile */
+    /* the other run is without a fault, a learner's kernel or a chosen tile */
     if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0;
     tt_fault_configure(c);
     tt_status st = tt_config_check(c);
@@ -175,15 +177,15 @@ static void print_table(const struct audit *a)
                (long long)g->nonfinite);
         if (a->compares) printf(" %12.3g", apart);
         printf("%s%s%s\n", is_missing(a, g) ? "  no gradient" : "", apart > a->tolerance ? "  differs" : "",
-               tt_grad_vanishes(g->name, a->c->seq_len) ? "  0 at a length of 1" : "");
+               tt_grad_vanishes(g->name, a->c->seq_len) ? "  0 with --seq-len 1" : "");
     }
 }
 
-/* All tensors of a layer together; of the rest (layer -1) those of no layer. */
+/* All tensors of a layer together. Layer -1 stands for the tensors outside of the layers. */
 struct layer {
     double norm;       /* of this run's gradient */
-    double difference; /* over the norm of what it is compared with */
-    double most;             /* difference of one of its tensors */
+    double difference; /* relative to the norm of the other run's gradient */
+    double most;             /* the largest difference of its tensors */
     const char *where;       /* that tensor, without its layer */
 };
 

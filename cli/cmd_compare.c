@@ -26,11 +26,12 @@ struct compare_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"run", AT(runs), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "PATH",
-     .help = "the folder of a profile or of a training run, or a bench.json; several may follow; or two sets of options to run in turns", .list = '\n', .here = true},
+     .help = "folder of a profile or of a training run, or a bench.json; several may follow; or two sets of options "
+             "to run in turns", .list = '\n', .here = true},
     {"turns", AT(turns), "What to read", 1 << TT_CMD_COMPARE, "6", "[1, 1000]", "N",
-     .help = "turns of each of two sets of options that are run"},
+     .help = "with two sets of options: turns of each"},
     {"fail-if", AT(fail_if), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "LIST",
-     .help = "conditions that fail: slower:5%, memory:10%, loss:0.02, gradients", .check = tt_compare_gate_check},
+     .help = "conditions to fail on, some of slower:5%,memory:10%,loss:0.02,gradients", .check = tt_compare_gate_check},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_COMPARE, "", NULL, "DIR",
      .help = "folder for compare.html, compare.json and compare.txt; \"\" = print only", .here = true},
 };
@@ -78,7 +79,7 @@ static tt_status show(const struct tt_comparison *c, const struct tt_config *con
     return st;
 }
 
-/* Also what passed is said: a gate that is silent may not have judged. */
+/* Prints the result of conditions that passed, too: a silent gate may not have judged. */
 static tt_status judge(const struct tt_comparison *c, const struct tt_config *config, const struct compare_options *own)
 {
     struct tt_text said = {0};
@@ -100,18 +101,19 @@ static bool is_to_run(const char *item)
     return false;
 }
 
-/* tt bench --against runs the two in turns, and leaves its bench.json in a file without a name. */
+/* Runs the two in turns with tt bench --against. Its JSON goes to a temporary file without a name, which `path` leads
+ * to. */
 static tt_status run_in_turns(const char *const *list, int n, int64_t turns, char path[64], int *file)
 {
     char a[1100], b[1100], number[40], name[] = "/tmp/tt_compare_XXXXXX";
-    if (n != 2) return tt_fail(TT_USAGE, "of options to run there are two: tt compare --run fused flash");
+    if (n != 2) return tt_fail(TT_USAGE, "--run takes two sets of options: tt compare --run fused flash");
     snprintf(a, sizeof a, "--against=%s", list[0]);
     snprintf(b, sizeof b, "--against=%s", list[1]);
     snprintf(number, sizeof number, "--turns=%lld", (long long)turns);
     char *words[] = {tt_words[0], "bench", a, b, number, "--json", NULL};
     tt_say("running %s and %s in %lld turns each", list[0], list[1], (long long)turns);
     *file = mkstemp(name);
-    if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for what is run: %s", strerror(errno));
+    if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for the output of the runs: %s", strerror(errno));
     (void)unlink(name);
     snprintf(path, 64, "/proc/self/fd/%d", *file);
     return tt_copy(words, *file, -1, "--against");

@@ -35,15 +35,17 @@ struct data_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"input", AT(input), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
-     .help = "text to read: a file, a folder or a glob; .jsonl, .gz, .zst; may be given several times", .list = '\n'},
+     .help = "text to read: a file, a folder or a glob, also of .jsonl, .gz and .zst; may be given several times",
+     .list = '\n'},
     {"inspect", AT(inspect), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
-     .help = "say what is in this token file, and write nothing"},
+     .help = "describe this token file, and write nothing"},
     {"vocab-size", TT_RUN_FIELD(vocab_size), "Token files", 1 << TT_CMD_DATA, "1024", "[257, 65536]", "N",
-     .help = "tokens that --tokenizer bpe learns"},
+     .help = "size of the vocabulary of --tokenizer bpe"},
     {"shard-tokens", AT(shard_tokens), "Token files", 1 << TT_CMD_DATA, "100000000", "[1024, 2000000000]", "N",
-     .help = "tokens in a file at most"},
+     .help = "tokens in one file at most"},
     {"token-type", AT(token_type), "Token files", 1 << TT_CMD_DATA, "auto", TT_CHOICE,
-     .help = "how tokens are stored; auto: uint16 as long as the vocabulary fits", .choices = token_type_names},
+     .help = "how tokens are stored; auto: as uint16 if the vocabulary fits, else as uint32",
+     .choices = token_type_names},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_DATA, "data", NULL, "DIR",
      .help = "folder for the token files and the tokenizer", .here = true, .required = true},
 };
@@ -94,11 +96,11 @@ static tt_status read_inputs(struct making *m)
     const struct tt_text_totals *t = &m->work.totals;
     if (!m->spool.count) return tt_fail(TT_USAGE, "there is no text in %s; name files with some", m->own->input);
     if (m->sources.unread)
-        tt_say("note: %d folder%s in it %s not read: name the files there with a pattern, such as '*/*.txt'",
+        tt_say("note: %d subfolder%s %s not read: name the files there with a pattern, such as '*/*.txt'",
                m->sources.unread, tt_plural(m->sources.unread), m->sources.unread == 1 ? "is" : "are");
     if (t->has_objects)
-        tt_say("note: the text begins as JSON Lines do, but is read as plain text; for a field of its lines name that "
-               "with --text-field");
+        tt_say("note: the text looks like JSON Lines, but is read as plain text; to read a field of its lines, name "
+               "the field with --text-field");
     if (t->has_zeros)
         tt_say("note: the text contains zero bytes, so it is probably not text; they become tokens like other bytes");
     if (t->skipped)
@@ -131,8 +133,8 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
     return TT_OK;
 }
 
-/* Shards have a name of their own until all are there: a part of a text must not pass for the whole of it. The first of
- * all comes last, since it tells that the folder is taken. */
+/* Shards have temporary names until all are there: a part of a text must not pass for the whole. The first shard is
+ * renamed last, since --data takes a folder for token files when that one is there. */
 static tt_status name_shards(const struct making *m, const char *split)
 {
     char part[1200], path[1200];
@@ -147,7 +149,7 @@ static tt_status name_shards(const struct making *m, const char *split)
     return TT_OK;
 }
 
-/* Of this text, when it cannot be written, or of one before that was cut off. */
+/* Removes temporary shards: of this text if it cannot be written, or of an earlier command that was cut off. */
 static void remove_parts(const struct making *m, const char *split)
 {
     char part[1200];
@@ -157,7 +159,7 @@ static void remove_parts(const struct making *m, const char *split)
     }
 }
 
-/* Shards of an earlier, longer text would be read along with the new ones. */
+/* Refuses a folder with token files: shards of an earlier, longer text would be read along with the new ones. */
 static tt_status refuse_old_shards(const struct making *m)
 {
     bool found = false;
@@ -169,7 +171,7 @@ static tt_status refuse_old_shards(const struct making *m)
     return tt_fail(TT_USAGE, "%s holds token files already; remove them, or choose another --out", m->c->out);
 }
 
-/* Its tokenizer would be replaced by another. */
+/* Refuses a folder with a run or checkpoint, whose tokenizer would be replaced by another. */
 static tt_status refuse_run(const struct making *m)
 {
     char path[1200];
@@ -238,7 +240,7 @@ static void print_text(const struct making *m)
     printf("%lld bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; ", (long long)bytes,
            (long long)count, (double)bytes / (double)count, (long long)held_out(m));
     if (documents) printf("%lld document%s", (long long)documents, tt_plural(documents));
-    if (m->work.totals.pairs) printf(", %lld of them prompts whose completions count", (long long)m->work.totals.pairs);
+    if (m->work.totals.pairs) printf(", %lld of them pairs of prompt and completion", (long long)m->work.totals.pairs);
     if (documents) printf("; ");
     printf("vocabulary %lld (%s); %d file%s in %s\n", (long long)tt_tokenizer_size(m->tokenizer),
            tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files), m->c->out);

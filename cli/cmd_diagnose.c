@@ -17,10 +17,10 @@
 // clang-format off
 static const struct tt_option rows[] = {
     {"quick", AT(quick), "What to try", 1 << TT_CMD_DIAGNOSE, "false", NULL, NULL,
-     .help = "a few steps only, and no other batch sizes", .here = true},
+     .help = "time only a few steps, and try no other batch size, version or precision", .here = true},
     {"for", AT(cards), "What to try", 1 << TT_CMD_DIAGNOSE, "", NULL, "LIST",
-     .help = "predict batch size, time and throughput on these cards instead, from their data sheets: rtx4080s, t4, mi300x, or "
-             "a size of memory, 16GiB; \"\" = try this device",
+     .help = "predict from data sheets the batch size, time and throughput on these cards instead: "
+             "rtx4080s,t4,mi300x; a size of memory (16GiB) gives the batch size alone; \"\" = try this device",
      .choices = tt_chip_names, .check = tt_check_cards, .list = ',', .here = true},
 };
 // clang-format on
@@ -75,7 +75,7 @@ static tt_status verdict(const struct tt_diagnosis *d)
                     : TT_OK;
 }
 
-/* What rank 0 finds is the verdict of all. */
+/* The verdict of rank 0 is that of all ranks. */
 static tt_status verdict_of_all(struct tt_diagnosis *d)
 {
     tt_status st = verdict(d);
@@ -88,7 +88,8 @@ static tt_status verdict_of_all(struct tt_diagnosis *d)
     return shared ? shared : code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
 }
 
-/* Whether steps can be tried. Only rank 0 shows what it has found: what another finds is said as its failure. */
+/* Whether steps can be tried. Only rank 0 prints its findings; a fatal finding of another rank becomes that rank's
+ * error. */
 static tt_status may_run(struct tt_diagnosis *d, bool *may)
 {
     *may = tt_diagnose_worst(d) < TT_FATAL;

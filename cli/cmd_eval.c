@@ -22,7 +22,8 @@ struct eval_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"logits", AT(logits), TT_S_OUTPUT, 1 << TT_CMD_EVAL, "", NULL, "FILE",
-     .help = "write the first batch into this safetensors file: tokens (batch-size, seq-len + 1) as int32, logits (batch-size, seq-len, vocab-size) as fp32; \"\" = none", .here = true},
+     .help = "write the first batch into this safetensors file: its tokens (batch-size, seq-len + 1) as int32, and "
+             "its logits (batch-size, seq-len, vocab-size) as fp32; \"\" = none", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_eval_rows = TT_ROWS(rows);
@@ -40,7 +41,7 @@ struct evaluation {
     char measured[2200]; /* which data, and which part of them, in words */
 };
 
-/* The same part that training holds out, or all of what was named as validation data. */
+/* Describes what was evaluated: the part of the data that training holds out, or all of the named validation data. */
 static void describe(struct evaluation *e)
 {
     const struct tt_config *c = &e->o.c;
@@ -70,7 +71,7 @@ static void print_text(const struct evaluation *e)
     }
     long long all = e->on.batches * c->batch_size * c->seq_len;
     printf("loss    %.4f (perplexity %.2f) over %lld tokens", loss, exp(loss), (long long)e->on.targets);
-    if (all > e->on.targets) printf(", without the %lld of prompts", all - (long long)e->on.targets);
+    if (all > e->on.targets) printf(", not counting %lld of prompts", all - (long long)e->on.targets);
     if (floor > 0) printf(", floor %.4f: gap %.4f = %.1f %%", floor, loss - floor, 100 * (loss - floor) / floor);
     putchar('\n');
 }

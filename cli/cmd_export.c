@@ -20,7 +20,7 @@ static const char *const exchange_names[] = {"hf", "gguf", NULL};
 struct export_options {
     char folders[4096]; /* one a line */
     enum exchange format;
-    int dtype; /* of tt_export_dtypes */
+    int dtype; /* index into tt_export_dtypes */
     bool nearest_split;
 };
 
@@ -28,16 +28,20 @@ struct export_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"folder", AT(folders), "Exchange", 1 << TT_CMD_EXPORT, "", NULL, "PATH",
-     .help = "a folder that holds a checkpoint or a run is --checkpoint, any other is --out", .list = '\n', .here = true},
+     .help = "a path that holds a checkpoint or a run is taken as --checkpoint, any other as --out",
+     .list = '\n', .here = true},
     {"format", AT(format), "Exchange", 1 << TT_CMD_EXPORT, "hf", TT_CHOICE,
-     .help = "what to write: hf, a folder for Hugging Face's transformers; gguf, a file for llama.cpp, also chosen by an --out that ends in .gguf",
+     .help = "hf: write a folder for Hugging Face's transformers; gguf: write a file for llama.cpp, which an --out "
+             "that ends in .gguf chooses too",
      .choices = exchange_names},
     {"dtype", AT(dtype), "Exchange", 1 << TT_CMD_EXPORT, "fp32", TT_CHOICE,
-     .help = "number format of the weights in the file; q8_0, 8 bits a number and a scale for each 32, is for gguf", .choices = tt_export_dtype_names},
+     .help = "number format of the weights in the file; q8_0 (8 bits per number, a scale for each 32) is for gguf only",
+     .choices = tt_export_dtype_names},
     {"nearest-split", AT(nearest_split), "Exchange", 1 << TT_CMD_EXPORT, "false", NULL, NULL,
-     .help = "with gguf: write tt's own bpe although llama.cpp splits text in GPT-2's way, and so makes other tokens of some texts"},
+     .help = "with gguf: write tt's own bpe, although llama.cpp splits text as GPT-2 does and makes other tokens of "
+             "some texts"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_EXPORT, "exported", NULL, "DIR",
-     .help = "for the model: a new or empty folder, or with gguf a new file", .here = true, .required = true},
+     .help = "where to write the model: a new or empty folder, or with gguf a file", .here = true, .required = true},
 };
 // clang-format on
 const struct tt_rows tt_export_rows = TT_ROWS(rows);
@@ -65,7 +69,7 @@ static tt_status holds_checkpoint(const char *folder, bool *holds)
     *holds = tt_is_file(path);
     if (*holds || !tt_is_dir(folder)) return TT_OK;
     tt_status st = tt_checkpoint_find(folder, NULL, NULL, &newest);
-    *holds = newest || (st && st->code == TT_DAMAGED); /* what is wrong with it is said when it is loaded */
+    *holds = newest || (st && st->code == TT_DAMAGED); /* loading it says what is wrong with it */
     if (*holds) tt_status_free(st);
     free(newest);
     return *holds ? TT_OK : st;
@@ -79,7 +83,7 @@ static tt_status no_checkpoint(const char *one, const char *other)
                    other);
 }
 
-/* A word without dashes is what to export or where to, as can be seen by what is there. */
+/* A word without dashes is what to export, if it holds a checkpoint, or else where to. */
 static tt_status sort_words(struct export *x)
 {
     struct tt_config *c = &x->o.c;
@@ -161,7 +165,7 @@ static tt_status print_json(const struct export *x)
     return tt_json_print(&w);
 }
 
-/* A name that ends in .gguf says the format, unless --format does. */
+/* An output that ends in .gguf chooses that format, unless --format is given. */
 static tt_status choose_format(struct export *x)
 {
     struct tt_config *c = &x->o.c;

@@ -26,29 +26,36 @@ struct generate_options {
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct generate_options, field)
 // clang-format off
 static const struct tt_option table[] = {
-    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times; without one a text starts where one of the data would",
+    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
+     .help = "text to continue; may be given several times; without it the model begins a text as those of its data begin",
      .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
-     .help = "texts to continue: each line, also an empty one, or of a .jsonl file the \"prompt\" of each line; - = of the standard input", .here = true},
+     .help = "file whose lines are texts to continue, also empty lines; in a .jsonl file the \"prompt\" of each line; "
+             "- = standard input", .here = true},
     {"num-samples", AT(num_samples), "Generation", 1 << TT_CMD_GENERATE, "1", "[1, 65536]", "N",
-     .help = "continuations of each prompt: the first draws by the seed, the second by the next, and so on"},
+     .help = "continuations of each prompt; the first is drawn with --seed, the second with --seed + 1, and so on"},
     {"rows", AT(rows), "Generation", 1 << TT_CMD_GENERATE, "16", "[1, 1024]", "N",
-     .help = "continuations that are computed together; it changes no result", .here = true},
-    {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
+     .help = "continuations that are computed together; does not change the results", .here = true},
+    {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N",
+     .help = "tokens to generate at most, for each continuation"},
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
-     .help = "a text that ends a continuation, and is not printed; may be given several times (a line end is $'\\n' in bash)", .list = TT_PROMPT_SEPARATOR, .blanks = true},
+     .help = "text that ends a continuation and is not printed; may be given several times (a line end is $'\\n' in "
+             "bash)",
+     .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-2, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the tokenizer's, and those of --end-tokens; -2 = none"},
+     .help = "token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the "
+             "tokenizer's, and the run's --end-tokens; -2 = none"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
-     .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
+     .help = "below 1 sharpens the probabilities, above 1 flattens them; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
      .help = "draw from the N likeliest tokens; 0 = from all"},
     {"top-p", AT(top_p), "Generation", 1 << TT_CMD_GENERATE, "1", "(0, 1]", "P",
      .help = "draw from the likeliest tokens that together have probability P"},
     {"repetition-penalty", AT(repetition_penalty), "Generation", 1 << TT_CMD_GENERATE, "1", "(0, 100]", "X",
-     .help = "above 1: tokens of the prompt and of the continuation are less likely to come again; 1 = off"},
+     .help = "above 1 makes tokens of the prompt and of the continuation less likely to come again; 1 = off"},
     {"cache", AT(no_cache), "Generation", 1 << TT_CMD_GENERATE, "true", NULL, NULL,
-     .help = "keep keys and values between tokens; without it every token recomputes all before it", .inverted = true},
+     .help = "keep keys and values between tokens; without it, all earlier tokens are computed again for each new one",
+     .inverted = true},
 };
 // clang-format on
 const struct tt_rows tt_generate_rows = TT_ROWS(table);
@@ -64,9 +71,9 @@ struct generation {
     struct tt_prompts prompts, stops;
     struct tt_prompt_tokens *encoded; /* one per prompt */
     struct tt_results all;
-    struct tt_result *results; /* of the batch at work */
+    struct tt_result *results; /* of the current batch */
     int64_t batch;             /* number of them */
-    int64_t printed, headed;   /* results printed whole, and with a line before them */
+    int64_t printed, headed;   /* results printed whole; results whose headline is printed */
     int64_t total;             /* of all batches */
     double prompt_seconds, seconds;
     int64_t prompt_tokens, tokens;
@@ -103,8 +110,8 @@ static tt_status read_stops(struct generation *g)
 {
     if (!tt_option_given(&g->o, "stop")) return TT_OK;
     if (!g->tokenizer)
-        return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; --end-token takes a "
-                                 "token");
+        return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; to stop at a token, "
+                                 "give its number to --end-token");
     TT_TRY(tt_prompts_add_list(&g->stops, g->own->stop));
     for (int64_t i = 0; i < g->stops.count; i++)
         if (!g->stops.texts[i][0])
@@ -118,7 +125,7 @@ static tt_status read_stops(struct generation *g)
 
 static bool several(const struct generation *g) { return g->total > 1; }
 
-/* The first result that is not complete is printed as it grows; those behind it when it is their turn. */
+/* The first result that is not complete is printed as it grows, the later ones when it is their turn. */
 static void print_ready(struct generation *g, int64_t *at)
 {
     while (*at < g->batch) {

@@ -10,13 +10,13 @@
 // clang-format off
 static const struct tt_option rows[] = {
     {"topic", AT(topic), "General", 1 << TT_CMD_HELP, "", TT_CHOICE,
-     .help = "the command to explain", .choices = tt_command_names, .flag_only = true},
+     .help = "command to explain", .choices = tt_command_names, .flag_only = true},
     {"markdown", AT(markdown), "General", 1 << TT_CMD_HELP, "false", NULL, NULL,
      .help = "print the whole reference as Markdown", .flag_only = true},
     {"man", AT(man), "General", 1 << TT_CMD_HELP, "false", NULL, NULL,
      .help = "print the manual page, for man -l", .flag_only = true},
     {"completion", AT(completion), "General", 1 << TT_CMD_HELP, "", TT_CHOICE,
-     .help = "print what makes this shell complete the words of tt", .choices = tt_shell_names, .flag_only = true},
+     .help = "print the completion script for this shell", .choices = tt_shell_names, .flag_only = true},
 };
 // clang-format on
 const struct tt_rows tt_help_rows = TT_ROWS(rows);

@@ -27,11 +27,11 @@ struct import_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"from", AT(from), "Exchange", 1 << TT_CMD_IMPORT, "", NULL, "PATH",
-     .help = "the model to read: a folder of Hugging Face's transformers, or a GGUF file of llama.cpp"},
-    {"seq-len", TT_RUN_FIELD(seq_len), TT_S_MODEL, 1 << TT_CMD_IMPORT, "1024", "[1, 1048576]", "N",
-     .help = "tokens in a sequence when training goes on, or as many as the model was made for"},
+     .help = "model to read: a folder of Hugging Face's transformers, or a GGUF file of llama.cpp"},
+    {"seq-len", TT_RUN_FIELD(seq_len), TT_S_MODEL, 1 << TT_CMD_IMPORT, "1024", "[1, 1048560]", "N",
+     .help = "tokens in a sequence when training goes on, at most as many as the model was made for"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_IMPORT, "runs/imported", NULL, "DIR",
-     .help = "folder of the run that begins with this model", .here = true, .required = true},
+     .help = "folder of the new run, which begins with this model", .here = true, .required = true},
 };
 // clang-format on
 const struct tt_rows tt_import_rows = TT_ROWS(rows);
@@ -41,7 +41,7 @@ struct import {
     const struct tt_config *c;
     const struct import_options *own;
     struct tt_gguf *gguf;    /* the model, if it is a file; else it is a folder */
-    struct tt_options train; /* what the checkpoint will tell a training */
+    struct tt_options train; /* options that tt train takes from the checkpoint */
     struct tt_params params;
     float *weights, *zeros;
     struct tt_tokenizer *tokenizer;
@@ -59,7 +59,7 @@ static tt_status describe(struct import *m)
     if (tt_is_file(m->own->from)) TT_TRY(tt_gguf_open(m->own->from, &m->gguf));
     TT_TRY(m->gguf ? tt_gguf_import_config(m->gguf, m->own->from, t) : tt_hf_import_config(m->own->from, t));
     t->max_positions = 0;
-    if (t->seq_len > m->c->seq_len) { /* few have the memory for all that many models allow */
+    if (t->seq_len > m->c->seq_len) { /* many models allow a length that few devices have memory for */
         t->max_positions = t->seq_len;
         t->seq_len = m->c->seq_len;
     }
@@ -81,7 +81,7 @@ static tt_status refuse_old_run(const char *out)
     return used ? tt_fail(TT_USAGE, "%s holds a run already; choose another --out", out) : TT_OK;
 }
 
-/* One that knows more tokens than the model has rows for is that of another model. */
+/* Drops a tokenizer with more tokens than the model has rows: it belongs to another model. */
 static void check_tokenizer(struct import *m)
 {
     int64_t size = m->tokenizer ? tt_tokenizer_size(m->tokenizer) : 0;
@@ -103,8 +103,8 @@ static tt_status read_model(struct import *m)
     return tt_hf_import_tokenizer(from, m->train.c.end_token, &m->tokenizer, &m->note);
 }
 
-/* What the tokenizer says need not be said twice, and a row of the model that is no token begins and ends nothing.
- */
+/* Sets the tokens that begin and end a text in the configuration: without an end that the tokenizer names itself, and
+ * without rows of the model that are no token. */
 static void settle_tokens(struct import *m)
 {
     struct tt_config *c = &m->train.c;
@@ -140,7 +140,7 @@ static void remove_empty(const char *path, const char *there)
     while (strcmp(part, there) && !rmdir(part) && tt_go_up(part)) {}
 }
 
-/* What was free when the command began may hold a run by now. */
+/* Checks again for a run: a folder that was free when the command began may hold one by now. */
 static tt_status save_in_folder(struct import *m, const struct tt_checkpoint *c)
 {
     int lock;
@@ -180,10 +180,10 @@ static void print_text(const struct import *m)
            (long long)t->num_heads, tt_plural(t->num_heads), (long long)t->num_kv_heads, (long long)tt_head_dim(t),
            (long long)t->ffn_dim, (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
     if (m->note.n)
-        printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n",
+        printf("note    no tokenizer: %s. Train on token files made with the model's own; prompts are token numbers\n",
                m->note.s);
     if (m->tokenizer && tt_tokenizer_puts_more(m->tokenizer))
-        printf("note    its tokenizer puts tokens behind a text, or several before it; tt does not\n");
+        printf("note    the model's tokenizer adds tokens after a text, or several before it; tt does not\n");
     printf("saved   %s/step-00000000\n", m->c->out);
     if (!m->c->quiet)
         printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", out, out);

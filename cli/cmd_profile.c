@@ -29,23 +29,26 @@ static const char *const sweep_names[] = {"batch", "seq", NULL};
 // clang-format off
 static const struct tt_option rows[] = {
     {"warmup", AT(warmup), "What to measure", 1 << TT_CMD_PROFILE, "3", "[1, 1000]", "N",
-     .help = "steps before anything is measured; at least 2 are run"},
+     .help = "warm-up steps before anything is measured; at least 2 are run"},
     {"num-steps", TT_RUN_FIELD(num_steps), "What to measure", 1 << TT_CMD_PROFILE, "10", "[1, 1000]", "N",
      .help = "steps measured in each of three passes: undisturbed, by phase, by operation"},
     {"sweep", AT(sweep), "What to measure", 1 << TT_CMD_PROFILE, "", NULL, "LIST",
-     .help = "run other batch sizes and lengths too; their memory is predicted in any case",
+     .help = "also run other batch sizes (batch) or sequence lengths (seq); their memory is predicted in any case",
      .choices = sweep_names, .list = ','},
     {"remeasure", AT(remeasure), "What to measure", 1 << TT_CMD_PROFILE, "false", NULL, NULL,
-     .help = "measure the rates of the device again, though an earlier run left them in ~/.cache/tt", .here = true},
+     .help = "measure the peak rates of the device again, instead of taking those kept in ~/.cache/tt by an earlier "
+             "run",
+     .here = true},
     {"with", AT(with), "What to measure", 1 << TT_CMD_PROFILE, "", TT_CHOICE,
-     .help = "run this profiler of the vendor over the steps instead; its files go into --out",
+     .help = "run the steps under this profiler of the GPU's vendor instead; its files go into --out",
      .choices = tt_tool_names, .flag_only = true},
     {"bare", AT(bare), "What to measure", 1 << TT_CMD_PROFILE, "false", NULL, NULL,
-     .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
+     .help = "only run the steps, marked by the range " TT_TOOL_RANGE ", for a profiler that runs around tt",
+     .flag_only = true},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "profile", NULL, "DIR",
-     .help = "folder for the profile; an earlier profile in it is replaced", .here = true, .required = true},
+     .help = "folder for the profile; replaces an earlier profile in it", .here = true, .required = true},
     {"tensorboard", TT_RUN_FIELD(tensorboard), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "", NULL, "DIR",
-     .help = "write the trace for TensorBoard's profile plugin into this folder too; \"\" = do not", .here = true},
+     .help = "also write the trace into this folder, for TensorBoard's profile plugin; \"\" = do not", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_profile_rows = TT_ROWS(rows);
@@ -118,7 +121,7 @@ static tt_status print_saved(const char *folder)
     return TT_OK;
 }
 
-/* A line about the profile that the new one replaces; empty where there is none. */
+/* A line about the profile that the new one replaces; "" where there is none. */
 static void describe_earlier(const char *folder, char out[160])
 {
     char path[1200], seal[TT_SHA256_DIGITS + 1] = "", when[32] = "";
@@ -139,8 +142,8 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     if (!results_only && earlier[0]) printf("%s\n", earlier);
     TT_TRY(print_saved(c->out));
     if (c->tensorboard[0] && !results_only)
-        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof); there it is %s\n",
-               c->tensorboard, board);
+        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof); the profile is called "
+               "%s\n", c->tensorboard, board);
     return TT_OK;
 }
 
@@ -164,7 +167,7 @@ static void number_board(const char *board, char *name, size_t size)
     }
 }
 
-/* Under the name of the profile's folder, so that those of several profiles stand side by side. */
+/* Writes the trace under the name of the profile's folder, so that several profiles stand side by side. */
 static tt_status write_board(struct profiling *p, const char *out)
 {
     const char *board = p->o.c.tensorboard;

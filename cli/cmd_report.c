@@ -25,13 +25,13 @@ struct report_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"run", AT(runs), "What to read", 1 << TT_CMD_REPORT, "", NULL, "DIR",
-     .help = "the folder of a training run, or of a profile, or its profile.json", .list = '\n', .here = true},
+     .help = "folder of a training run or of a profile, or a profile.json", .list = '\n', .here = true},
     {"import", AT(import), "What to read", 1 << TT_CMD_REPORT, "", NULL, "FILE",
-     .help = "what another profiler exported; several files may follow", .list = '\n', .here = true},
+     .help = "file that another profiler exported; several may follow", .list = '\n', .here = true},
     {"num-steps", TT_RUN_FIELD(num_steps), "What to read", 1 << TT_CMD_REPORT, "1", "[1, 1000000000]", "N",
-     .help = "steps in what is imported; without it as many as the file says"},
+     .help = "number of steps in the imported files; without it, what the files say"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_REPORT, "", NULL, "DIR",
-     .help = "folder for the report; \"\" = that of the run or profile, or \"imported\"", .here = true},
+     .help = "folder for the report; \"\" = that of the run or profile, or imported if there is neither", .here = true},
     {"open", AT(open), TT_S_OUTPUT, 1 << TT_CMD_REPORT, "false", NULL, NULL,
      .help = "open the report in a browser"},
 };
@@ -166,7 +166,7 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     return st;
 }
 
-/* What another profiler exported does not take the place of what tt measured. */
+/* An imported profile must not replace one that tt measured. */
 static tt_status keep_profile(const char *folder)
 {
     struct tt_profile there = {0};

@@ -30,9 +30,9 @@ struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */
     struct tt_config *c;
     char *checkpoint; /* resumed from; NULL: a new run */
-    struct tt_options before; /* those the resumed run had */
-    bool other_data;          /* than the resumed run had */
-    bool changed_data;        /* they have the same names */
+    struct tt_options before; /* the options of the resumed run */
+    bool other_data;          /* the data are not those of the resumed run */
+    bool changed_data;        /* its files have the same names and other contents */
     bool validates;
     struct tt_config loop;    /* the options as the loop sees them: quiet, and without validation where there is none */
     char *origin;     /* of a new run's first weights; NULL: random ones */
@@ -111,7 +111,7 @@ static bool same_source(const char *a, const char *b)
     return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* The same files may be read otherwise. */
+/* Whether the same files would give the same text. */
 static bool same_reading(const struct tt_config *a, const struct tt_config *b)
 {
     return !strcmp(a->text_field, b->text_field) && !strcmp(a->prompt_field, b->prompt_field) &&
@@ -119,10 +119,10 @@ static bool same_reading(const struct tt_config *a, const struct tt_config *b)
            a->skip_bad_lines == b->skip_bad_lines;
 }
 
-/* Files of the same names with other tokens in them. */
+/* Whether files of the same names have other tokens in them; a mark of 0 is not known. */
 static bool changed(uint64_t then, uint64_t now) { return then && now && then != now; }
 
-/* A loss on other data cannot be compared with the best so far, so that one and patience begin anew. */
+/* A loss on other data cannot be compared with the best so far, so the best loss and patience begin anew. */
 static void forget_best(struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
@@ -147,12 +147,13 @@ static tt_status look_back(struct training *t)
     return TT_OK;
 }
 
-/* One process has no others to be late for; a fault that was drawn is none of these. */
+/* A note behind a fault that only several ranks feel, if there is one rank. A fault drawn at random is never one of
+ * these. */
 static const char *of_ranks_alone(const struct tt_config *c)
 {
     enum tt_fault fault = tt_fault_of(c);
     bool of_ranks = fault >= TT_FAULT_OF_RANKS && fault < TT_FAULT_OF_UPDATES;
-    return of_ranks && c->ranks < 2 ? ", which does nothing here: only several ranks feel it (--ranks)" : "";
+    return of_ranks && c->ranks < 2 ? ", which does nothing here: it affects only several ranks (--ranks)" : "";
 }
 
 static void announce_ranks(const struct training *t)
@@ -167,7 +168,7 @@ static void announce_ranks(const struct training *t)
     tt_status_free(st);
 }
 
-/* What changes the model or its numbers, but not the shape of its weights. */
+/* Notes on options that differ from the resumed run's: those that change results but not the shape of the weights. */
 static void announce_changes(const struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
@@ -202,15 +203,15 @@ static void announce(struct training *t)
                (long long)tt_data_samples(t->data, TT_TRAIN), (long long)tt_step_rows(t->c),
                (long long)t->c->num_steps);
     const struct tt_course_options *course = tt_course_of(t->c);
-    if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
+    if (course->own_kernel[0]) printf("kernel  residual_norm of %s replaces rmsnorm\n", course->own_kernel);
     if (course->fault[0]) printf("fault   %s%s\n", tt_fault_shown(t->c), of_ranks_alone(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint)
         printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
                (long long)t->c->num_steps);
     if (t->session.new_scales)
-        puts("note    with these weights comes no history of magnitudes for --fp8-scaling delayed: it begins anew, "
-             "with estimated scales in the first step");
+        puts("note    these weights come without the history of magnitudes that --fp8-scaling delayed uses: it starts "
+             "empty, with estimated scales in the first step");
     if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
@@ -281,8 +282,8 @@ static tt_status open_session(struct training *t)
     return TT_OK;
 }
 
-/* Everything that can be refused is refused before anything is written, and on all ranks: none waits for one that has
- * ended. */
+/* Everything that can be refused is refused before anything is written, and on all ranks, so that none waits for a rank
+ * that has ended. */
 static tt_status prepare(struct training *t)
 {
     struct tt_job *j = t->member.job;
@@ -311,7 +312,8 @@ static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_t
     tt_summary_text(s);
     bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
     if (!s->interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t, sample));
-    if (!s->interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
+    if (!s->interrupted && !whole)
+        puts("sample  none, since each rank has only a part of the weights; use tt generate");
     s->sample = sample->s;
     tt_summary_next(s);
     return TT_OK;
@@ -330,7 +332,7 @@ static void keep_summary(struct training *t, struct tt_summary *s)
     tt_status_free(saved);
 }
 
-/* The end of the run as numbers; when it was interrupted, before the message that says so. */
+/* The figures at the end of the run. When it was interrupted, they come before the message that says so. */
 static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;

@@ -31,7 +31,7 @@ extern const struct tt_rows tt_generate_rows, tt_data_rows, tt_info_rows, tt_ben
        tt_report_rows, tt_compare_rows, tt_claims_rows,
     tt_check_rows, tt_diagnose_rows, tt_export_rows, tt_import_rows, tt_exercise_rows, tt_eval_rows, tt_help_rows;
 
-/* Cards by name, with a number of them or without: the check of --predict. */
+/* Checks the value of --predict: names of cards, each with a number of them or without. */
 tt_status tt_check_chips(const char *list);
 /* tt info --predict; needs no device. */
 tt_status tt_info_predict(const struct tt_options *o);

@@ -1,4 +1,4 @@
-/* What bash, zsh and fish need to complete the words of tt, from the tables of commands and options. */
+/* Completion scripts for bash, zsh and fish, made from the tables of commands and options. */
 #include <string.h>
 
 #include "cli/help.h"
@@ -6,7 +6,7 @@
 const char *const tt_shell_names[] = {"bash", "zsh", "fish", NULL};
 
 
-/* ---- what may stand behind an option ---- */
+/* ---- the values of an option ---- */
 
 static bool names_a_file(const struct tt_option *row)
 {
@@ -17,7 +17,7 @@ static bool names_a_file(const struct tt_option *row)
     return false;
 }
 
-/* The words there are, with a space between: choices, or those of a metavar such as auto|none|PATH. */
+/* The words that an option accepts, with spaces between: its choices, or those of a metavar such as auto|none|PATH. */
 static void put_words(const struct tt_option *row, struct tt_text *out)
 {
     if (row->choices) tt_join(out, row->choices, " ");

@@ -4,6 +4,7 @@
 
 #include "core/config/config.h"
 
+/* Prints counts, the most frequent tokens and the beginning of the file; with --json only the counts. */
 tt_status tt_data_inspect(const struct tt_config *c, const char *file);
 
 #endif

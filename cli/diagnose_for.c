@@ -1,5 +1,6 @@
-/* tt diagnose --for: which batch fits on cards that are not here, and what to expect of it. Nothing is run: each kernel
- * takes what its bytes or FLOPs need at the published rates, and then some. */
+/* tt diagnose --for: which batch fits on cards that are not here, and what to expect of it. Nothing is run. Each kernel
+ * takes the time that its bytes or FLOPs need at the published rates, and the step takes longer than that by the
+ * factors below. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 #include "core/train/epochs.h"
 #include "profiling/measure/predict.h"
 
-/* By how much a step takes longer than on paper. On one H200 it was 1.39 to 2.33 times for the presets small, medium,
- * gpt2 and 1b in bf16, tf32 and fp32 (README.md has the times); the most where operations are short. No other card
+/* How many times as long as on paper a step takes. On one H200 it was 1.39 to 2.33 times for the presets small, medium,
+ * gpt2 and 1b in bf16, tf32 and fp32 (README.md has the times). It was most where operations are short. No other card
  * was measured. */
 static const double least_times = 1.4, most_times = 2.4, most_per_operation = 4e-6;
 static const double usable = 0.9; /* of the memory: the rest is the driver's and the libraries' */
@@ -31,9 +32,9 @@ struct card {
     char name[40];
     const struct tt_chip *chip; /* NULL: memory alone */
     double memory;
-    int largest, best; /* of the sizes; -1: none. The best is the smallest within 5 % of the largest throughput */
+    int largest, best; /* index of a size; -1: none. The best is the smallest within 5 % of the largest throughput */
     int64_t most;      /* the largest batch that fits, also between two sizes; 0: none */
-    double takes;      /* bytes of it, or of a batch of 1 */
+    double takes;      /* bytes that it takes, or that a batch of 1 takes */
     double fast, slow; /* seconds of a step of the best */
 };
 
@@ -90,7 +91,7 @@ static double most_memory(const struct outlook *f)
     return usable * most;
 }
 
-/* As many as some card has room for; one that cannot be planned ends the list. */
+/* Plans sizes until no card has room for more; a size that cannot be planned ends the list. */
 static tt_status plan_sizes(struct outlook *f)
 {
     struct tt_config *trial;
@@ -147,7 +148,7 @@ static tt_status memory_of(const struct outlook *f, int64_t batch, double *out)
     return st;
 }
 
-/* Between the largest of the sizes that fits and the next, which does not: halved until they are neighbours. */
+/* Bisects between the largest of the sizes that fits and the next, which does not, until they are neighbours. */
 static tt_status find_most(const struct outlook *f, struct card *c)
 {
     int at = c->largest;
@@ -190,8 +191,8 @@ static void print_head(const struct outlook *f)
     char parameters[32];
     tt_format_count((double)tt_model_param_count(f->sizes[0].paper.model), parameters);
     printf("PREDICTION, not a measurement: nothing was run. A step takes %.1f to %.1f times what its kernels need at "
-           "the card's published\nrates, and up to %.0f us for each operation: so it was on an H200; no other card was "
-           "measured. A tenth of the memory is left free.\n\n",
+           "the card's published\nrates, plus up to %.0f us for each operation, as measured on an H200 and no other "
+           "card. A tenth of the memory is left free.\n\n",
            least_times, most_times, 1e6 * most_per_operation);
     printf("%s %s %s, %s parameters, sequences of %lld tokens%s\n\n", c->preset, tt_version_names[c->version],
            tt_precision_names[c->precision], parameters, (long long)c->seq_len,
@@ -246,8 +247,8 @@ static void print_text(const struct outlook *f)
     printf("%-10s %11s %8s %11s %5s %8s %15s %15s %19s%s\n", "card", "memory", "largest", "takes", own, "batch",
            "ms a step", "samples/s", "tokens/s", tt_data_samples(f->data, TT_TRAIN) ? " an epoch" : "");
     for (int i = 0; i < f->card_count; i++) print_card(f, &f->cards[i]);
-    printf("\nlargest: the largest --batch-size that fits, and what it takes; %s whether this run's fits; batch: the "
-           "smallest within 5 %% of\nthe most samples/s, which the columns behind it are for.\n", own);
+    printf("\nlargest: the largest --batch-size that fits; takes: its memory; %s whether this run's fits; batch: the "
+           "smallest within\n5 %% of the most samples/s; the columns after it are for that batch.\n", own);
 }
 
 /* ---- JSON ---- */
@@ -314,8 +315,8 @@ static tt_status run(struct outlook *f)
 tt_status tt_diagnose_for(const struct tt_options *o)
 {
     if (o->c.ranks > 1)
-        return tt_fail(TT_USAGE, "--for tells of one card; leave out --ranks, or ask for several: tt info --predict "
-                       "%lldxh200", (long long)o->c.ranks);
+        return tt_fail(TT_USAGE, "--for predicts for one card; leave out --ranks, or ask for several: tt info "
+                       "--predict %lldxh200", (long long)o->c.ranks);
     struct outlook *f = calloc(1, sizeof *f);
     if (!f) return tt_no_memory("the command");
     f->o = *o;

@@ -62,7 +62,7 @@ static void print_sizes(const struct tt_diagnosis *d)
         printf("the data never repeat\n");
 }
 
-/* Of the step, or of a row of the sweep. */
+/* Whether the machine was busy during the step or during a row of the sweep. */
 static bool is_busy(const struct tt_diagnosis *d)
 {
     bool busy = tt_was_busy(d->load, d->step.waited);
@@ -86,7 +86,7 @@ static void print_sweep(const struct tt_diagnosis *d)
         else
             printf("  %10lld %10s %10s %12s  does not fit\n", (long long)r->batch_size, "-", "-", memory);
     }
-    if (d->sweet < 0 && is_busy(d)) printf("  no sweet spot: on a busy machine these rows do not decide it\n");
+    if (d->sweet < 0 && is_busy(d)) printf("  no sweet spot named: on a busy machine these rows cannot decide it\n");
     putchar('\n');
 }
 

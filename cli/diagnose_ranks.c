@@ -16,7 +16,7 @@
 
 /* ---- measuring ---- */
 
-/* After the steps that were timed. */
+/* Gathers the memory of all ranks. To be called after the steps that were timed, which set the peak. */
 static tt_status gather_seats(struct tt_diagnosis *d)
 {
     struct tt_rank_seat mine = {.room = d->room};
@@ -30,7 +30,7 @@ static tt_status gather_seats(struct tt_diagnosis *d)
     return tt_job_gather(d->member.job, &mine, sizeof mine, d->ranks.seats);
 }
 
-/* Rank 0's rates, measured while the others wait: only the ratios between kernels are taken from them. */
+/* Rank 0's rates, measured while the others wait. Only the ratios between kernels follow from them. */
 static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
 {
     struct tt_ceilings c = {0};
@@ -46,7 +46,8 @@ static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
     return TT_OK;
 }
 
-/* The kernels are scaled to the time that they took here; collectives take as long as the table says. */
+/* Predicts the exposed communication. Kernels are scaled to the time that they took here; collectives take as long as
+ * the table says. */
 static tt_status predict(struct tt_diagnosis *d, const struct tt_plan *plan)
 {
     struct tt_rank_diagnosis *r = &d->ranks;
@@ -85,7 +86,7 @@ static tt_status time_steps(struct tt_diagnosis *d, struct tt_session *s, struct
 {
     struct tt_rank_diagnosis *r = &d->ranks;
     struct tt_run run = {0};
-    d->backend.ops->reset_peak(d->backend.self); /* not what the collectives alone took */
+    d->backend.ops->reset_peak(d->backend.self); /* forgets what timing the collectives took */
     tt_status st = tt_session_try(s, &d->backend, d->c, d->data, &run);
     if (!st) st = tt_step_times_open(steps, &d->backend, 2, d->own->quick ? 3 : 7);
     st = tt_job_agree(d->member.job, st);
@@ -153,7 +154,7 @@ static void print_memory(const struct tt_rank_diagnosis *r)
     }
     tt_format_bytes(r->seats[takes].peak, most);
     tt_format_bytes(r->seats[tight].room, least);
-    printf("memory    a step took at most %s, on rank %d (%s); the least was free for rank %d (%s), %s\n", most, takes,
+    printf("memory    a step took at most %s, on rank %d (%s); rank %d (%s) had the least free, %s\n", most, takes,
            r->seats[takes].host, tight, r->seats[tight].host, least);
 }
 
@@ -168,7 +169,7 @@ void tt_diagnose_print_ranks(const struct tt_diagnosis *d)
     print_pairs(r);
     print_memory(r);
     tt_format_bytes(r->sent, sent);
-    printf("comm.     a rank sends %s in the %d collective%s of a step: by this table %.2f ms, of which %.2f ms are "
+    printf("comm.     a rank sends %s in the %d collective%s of a step: from this table %.2f ms, of which %.2f ms are "
            "exposed beside %.2f ms of kernels\n", sent, r->collectives, tt_plural(r->collectives),
            1e3 * r->communication, 1e3 * r->exposed, 1e3 * r->own);
     printf("          measured: %.2f ms of collectives, waiting for later ranks included; a step of %.2f ms\n",

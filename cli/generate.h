@@ -39,13 +39,13 @@ enum tt_finish { TT_GOES_ON, TT_AT_LENGTH, TT_AT_STOP, TT_AT_END_TOKEN, TT_AT_SI
 /* One prompt continued. */
 struct tt_result {
     const struct tt_prompt_tokens *prompt;
-    int64_t index, sample; /* of the prompt, and which of its continuations, from 0 */
+    int64_t index, sample; /* number of the prompt, and of its continuation, from 0 */
     uint64_t seed;
     int32_t *tokens;     /* prompt and continuation */
     int64_t count, most; /* of all tokens */
-    struct tt_text text; /* of the prompt without what was added, and of the continuation */
-    size_t begin;        /* of the continuation in it */
-    size_t end, shown;   /* what may be shown, and what is */
+    struct tt_text text; /* the prompt without what was added, and the continuation */
+    size_t begin;        /* where the continuation begins in `text` */
+    size_t end, shown;   /* how much of `text` may be shown, and how much is */
     enum tt_finish finish;
 };
 
@@ -57,10 +57,11 @@ struct tt_results {
     const char *checkpoint;
 };
 
+/* Begins the result of r->prompt, with room for max_tokens new tokens. */
 tt_status tt_result_begin(struct tt_result *r, const struct tt_results *all, int64_t max_tokens);
 /* Takes a token; false when the result is complete with it. */
 bool tt_result_add(struct tt_result *r, const struct tt_results *all, int32_t token);
-/* Prints what can be shown and is not yet; with `last`, all of it and a line end. */
+/* Prints what may be shown and is not yet; with `last`, all that is left and a line end. */
 void tt_result_print(struct tt_result *r, const struct tt_results *all, bool last);
 tt_status tt_result_print_json(const struct tt_result *r, const struct tt_results *all);
 void tt_result_free(struct tt_result *r);

@@ -55,7 +55,7 @@ tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
     tt_text_block_free(&b);
     tt_text_reader_close(r);
     TT_TRY(st);
-    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: it has no lines", path);
+    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no lines; write a prompt on each", path);
 }
 
 void tt_prompts_free(struct tt_prompts *p)
@@ -102,8 +102,8 @@ static tt_status check(const struct tt_prompt_tokens *p, int64_t vocab_size)
 {
     for (int64_t i = 0; i < p->count; i++)
         if (p->tokens[i] >= vocab_size)
-            return tt_fail(TT_USAGE, "--prompt: the tokenizer makes token %d of it, but the model has only %lld",
-                           p->tokens[i], (long long)vocab_size);
+            return tt_fail(TT_USAGE, "--prompt: the tokenizer turns it into token %d, but the model has only %lld "
+                           "tokens", p->tokens[i], (long long)vocab_size);
     return TT_OK;
 }
 

@@ -20,7 +20,7 @@ tt_status tt_result_begin(struct tt_result *r, const struct tt_results *all, int
     return tt_text_status(&r->text);
 }
 
-/* The end token itself is no text. */
+/* The end token itself adds no text. */
 bool tt_result_add(struct tt_result *r, const struct tt_results *all, int32_t token)
 {
     r->tokens[r->count++] = token;

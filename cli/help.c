@@ -9,9 +9,9 @@
 enum { WIDTH = 100, INDENT = 30 };
 
 const char tt_help_precedence[] =
-    "A value comes from the option's default, the preset, the configuration of the checkpoint that is continued or "
-    "read, the --config file, and the flags; what stands later in this list wins. What belongs to "
-    "the machine or to the call (--ranks, --shard, --threads, --device, --out) is not taken from a checkpoint.";
+    "A value comes from one of these, of which the last wins: the option's default, the preset, the checkpoint that is "
+    "continued or read, the --config file, the command line. Options of the machine or of the call (such as --ranks, "
+    "--shard, --threads, --device and --out) are never taken from a checkpoint.";
 
 /* ---- one option ---- */
 
@@ -43,7 +43,7 @@ void tt_help_values(const struct tt_option *row, struct tt_text *out)
 {
     if (row->range) tt_text_printf(out, "in %s", row->range);
     if (row->choices) tt_join(out, row->choices, ", ");
-    if (row->list == ',') tt_text_puts(out, row->choices ? "; a comma between" : "a comma between");
+    if (row->list == ',') tt_text_puts(out, row->choices ? "; separated by commas" : "separated by commas");
 }
 
 /* "sequences in a batch (in [1, 65536]; default by preset: 32)" */
@@ -98,20 +98,21 @@ static void put_option(enum tt_command command, const struct tt_option *row, str
 
 const struct tt_exit_code tt_exit_codes[] = {
     {0, "done", "done"},
-    {1, "asked rightly, but it could not be done (a damaged file, no permission, space or memory)",
-     "asked rightly, but it could not be done: a damaged file, no permission, no space, no memory, a model too large "
-     "for the device"},
-    {2, "asked wrongly, and nothing was written (an option or value, a name of something that is not there or is of "
-        "another kind)",
-     "asked wrongly, and nothing was written: an option, a value, a configuration, a name of something that is not "
-     "there or is of another kind, data that do not fit the model"},
+    {1, "a valid request failed (a damaged file, no permission, space or memory)",
+     "a valid request failed: a damaged file, no permission, no space, no memory, a model too large for the device"},
+    {2, "an invalid request, and nothing was written (a bad option or value, a name that does not exist or is of the "
+        "wrong kind)",
+     "an invalid request, and nothing was written: a bad option, value or configuration, a name that does not exist or "
+     "is of the wrong kind, data that do not fit the model"},
     {3, "no usable device", "no usable device"},
-    {4, "a profiler is not installed", "`tt profile --with`: that profiler is not installed"},
+    {4, "a needed tool or library is not installed",
+     "a needed tool or library is not installed: a profiler, an MPI, NCCL or RCCL, SQLite"},
     {5, "a condition of compare --fail-if holds", "`tt compare --fail-if`: a condition holds"},
     {6, "diagnose has warnings, or exercise check finds answers that are not right yet",
-     "`tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all answers are right yet"},
+     "`tt diagnose`: the run would work, but there are warnings; `tt exercise check` and `report`: not all answers are "
+     "right yet; `tt exercise roadmap`: not every gate holds"},
     {7, "another process of the job is gone",
-     "another process of the job is gone; the run goes on from its last checkpoint"},
+     "another process of the job is gone; `tt train --resume auto` continues from the last checkpoint"},
     {8, "a condition of compare --fail-if cannot be decided",
      "`tt compare --fail-if`: no condition holds, but one cannot be decided: too few steps, too much noise, or nothing "
      "to judge by"},
@@ -163,7 +164,7 @@ void tt_help_all(struct tt_text *out)
     tt_text_puts(out, "usage: tt COMMAND [options]\n\n");
     put_summaries(out);
     tt_text_puts(out, "\n  tt help COMMAND    explains a command and its options; so does tt COMMAND --help\n"
-                      "  tt help --markdown prints the whole reference; --man the manual page\n"
+                      "  tt help --markdown prints the whole reference, tt help --man the manual page\n"
                       "  tt --version       prints the version of this program and its backend\n\n");
     put_wrapped(out, tt_help_precedence, 0, 0);
     tt_text_puts(out, "\n");
@@ -198,7 +199,7 @@ void tt_help_command(enum tt_command command, struct tt_text *out)
     tt_help_usage(command, out);
     tt_text_printf(out, "\n\n%s\n", info->about);
     if (info->words && strcmp(info->words, "topic") != 0)
-        tt_text_printf(out, "A word without dashes is the same as --%s.\n", info->words);
+        tt_text_printf(out, "\nAn argument without dashes is a value of --%s.\n", info->words);
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(&tt_schema, (int)command, rows);
     const char *section = "";

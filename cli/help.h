@@ -17,7 +17,7 @@ void tt_help_markdown(struct tt_text *out);                         /* the page 
 
 void tt_help_man(struct tt_text *out);                              /* the manual page tt.1 */
 void tt_help_completion(const char *shell, struct tt_text *out);    /* for bash, zsh or fish */
-extern const char *const tt_shell_names[];                          /* of those; NULL at the end */
+extern const char *const tt_shell_names[];                          /* names of these shells; NULL at the end */
 
 /* Parts of a list of options. The label is "--batch-size N"; true when it shows all values there are. The
  * meaning is "sequences in a batch (in [1, 65536]; default by preset: 32)". */

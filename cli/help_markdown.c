@@ -15,7 +15,7 @@ static void markdown_commands(struct tt_text *out)
         tt_help_usage((enum tt_command)i, out);
         tt_text_puts(out, "\n```\n\n");
         if (info->words && strcmp(info->words, "topic") != 0)
-            tt_text_printf(out, "A word without dashes is the same as `--%s`. ", info->words);
+            tt_text_printf(out, "An argument without dashes is a value of `--%s`.\n\n", info->words);
         tt_text_puts(out, "Options:");
         int n = tt_schema_shown(&tt_schema, i, rows);
         for (int j = 0; j < n; j++) tt_text_printf(out, "%s`--%s`", j ? ", " : " ", rows[j]->name);
@@ -46,13 +46,14 @@ static void markdown_option(const struct tt_option *row, struct tt_text *out)
 
 static const char markdown_rules[] =
     "\n# Options\n\n"
-    "An option means the same in every command that takes it. A value is the next word or stands behind `=`. A truth\n"
-    "value is switched on with `--name` and off with `--no-name`. An option given twice counts the last time; a list\n"
-    "grows. A next word that is itself an option, or looks like a mistyped one, is not taken as a value; write\n"
-    "`--prompt=--seed` for such a text. After a word `--` nothing is an option.\n\n"
-    "What `eval`, `generate` and a resumed `train` are not told, and `train` was told before, is the checkpoint's "
-    "own;\n"
-    "the shape `bench` is not told is each size's own.\n";
+    "- An option that means different things in different commands has a line for each.\n"
+    "- A value is the next word, or follows `=`.\n"
+    "- A switch is turned on by `--name` and off by `--no-name`.\n"
+    "- If an option is given twice, the last one counts; a list grows.\n"
+    "- A next word that is itself an option, or looks like a mistyped one, is not taken as a value; write\n"
+    "  `--prompt=--seed` for such a text. After a word `--` nothing is an option.\n\n"
+    "Options that are not given to `eval`, `generate` or a resumed `train` have the values of the checkpoint's run.\n"
+    "Options of the shape that are not given to `bench` have those of each size.\n";
 
 static void markdown_options(struct tt_text *out)
 {
@@ -124,17 +125,19 @@ static void markdown_fusions(struct tt_text *out)
 
 static const char markdown_yaml[] =
     "\n# Configuration files\n\n"
-    "`--config FILE` reads options from a YAML file; `--print-config` prints such a file with every option of the "
-    "command, "
-    "which\nreproduces the run. Keys are option names without the dashes in front; underscores may stand for dashes. "
-    "They may stand in\ngroups (`training:`, `data:`, or any other name that is no option), and may be those of other "
-    "programs, which are listed below. "
-    "Lists "
-    "may be\nwritten as YAML lists. Options of other commands may stand in the file, so that one file serves several "
-    "commands; they\nare checked and not used. `--config`, `--print-config` and `--help` cannot stand in a file.\n\n"
+    "`--config FILE` reads options from a YAML file; `--print-config` prints such a file with all options of the "
+    "command, which\nreproduces the run.\n\n"
+    "- Keys are option names without the dashes in front. Underscores may stand for dashes.\n"
+    "- Keys may be in groups: `training:`, `data:`, or any other name that is not an option.\n"
+    "- Keys may be those of other programs, which are listed below.\n"
+    "- Lists may be written as YAML lists.\n"
+    "- The file may have options of other commands, so that one file serves several commands. They are checked and\n"
+    "  not used.\n"
+    "- Options that are for the command line alone are refused, such as `--config`, `--print-config`, `--own-kernel`,\n"
+    "  `--with` and `--bare` of `profile`, `--against` of `bench`.\n\n"
     "```yaml\npreset: small        # a starting point; the lines below override it\nbatch-size: 16\n"
     "learning-rate: 1e-3\nfuse: [no-norm, no-swiglu]\nout: \"runs/my run\"\n```\n\n"
-    "What is read is a subset of YAML that means the same to every YAML library:\n\n"
+    "The file is in a subset of YAML that means the same to every YAML library:\n\n"
     "- maps `key: value` and lists `- item`, nested by indentation with spaces, also compact (`- key: value`); lists "
     "on "
     "one line, `[a, b]`; maps on one line, `{a: 1}`; `key: >-` with its text below, in lines of one indentation\n"
@@ -143,14 +146,12 @@ static const char markdown_yaml[] =
     "`\\/` `\\a` `\\b` `\\t` `\\n` `\\v` `\\f` `\\r` `\\e` `\\xHH` `\\uHHHH` `\\UHHHHHHHH`\n"
     "- comments: `#` at the start of a line or after a space; one `---` before everything\n"
     "- at most 1 MiB, 32 levels, 1000 keys in a map, each key once\n\n"
-    "Everything else is refused with its line: tabs outside quotes and comments, anchors, aliases, tags, block scalars "
-    "but `>-`,\nvalues that go on in the next line otherwise, `?` keys, directives, several documents. Plain "
-    "values "
-    "that YAML 1.1 and\nYAML 1.2 read differently are refused too, and must be quoted if they are meant as text: "
-    "`yes`, "
-    "`no`, `on`, `off`, `y`, `n`, `012`,\n`0x1f`, `0b1`, `0o17`, `1_000`, `1:30`, `-.5`, `2024-01-31`, `=`, `<<`. A "
-    "text "
-    "that YAML takes for a number, a truth value or\nnothing must be quoted as well (`prompt: \"42\"`).\n";
+    "Everything else is refused, and the message names the line:\n\n"
+    "- tabs outside quotes and comments, anchors, aliases, tags, block scalars other than `>-`, other values that "
+    "go on in the next line, `?` keys, directives, several documents\n"
+    "- plain values that YAML 1.1 and YAML 1.2 read differently: `yes`, `no`, `on`, `off`, `y`, `n`, `012`, `0x1f`, "
+    "`0b1`, `0o17`, `1_000`, `1:30`, `-.5`, `2024-01-31`, `=`, `<<`. Quote them if they are meant as text\n"
+    "- a text that YAML takes for a number, a truth value or nothing, without quotes. Write `prompt: \"42\"`\n";
 
 static void markdown_codes(struct tt_text *out)
 {
@@ -176,12 +177,17 @@ static void markdown_foreign(struct tt_text *out)
 {
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(&tt_schema, TT_ANY_COMMAND, rows);
-    tt_text_puts(out, "\n## Keys of other programs\n\nIn a file they are read as the option. What an option does in "
-                      "another way is refused, and the message names the\noption. What others can choose and tt does "
-                      "in one way (`dropout: 0`, `bias: false`, `optimizer: adamw`) is accepted with a note\nwhere it "
-                      "asks for that way. `device` may be `cpu`, `cuda`, `cuda:1`, `gpu`, `hip` or `rocm`, where this "
-                      "build computes there.\n\n");
-    tt_md_head(out, "option|is read for|does what others have for|values");
+    tt_text_puts(out, "\n## Keys of other programs\n\n"
+                      "- A key in the column *other names* is read as the option of its row.\n"
+                      "- A key in the column *refused* has the same purpose but other values, and the message names "
+                      "the option to use.\n"
+                      "- A setting of which tt has one kind only (`dropout: 0`, `bias: false`, `optimizer: adamw`, "
+                      "`compile: false`) is\n  accepted with a note if it asks for that kind, and refused otherwise.\n"
+                      "- Values of other programs are translated by the last column: `float32=fp32` reads `float32` as "
+                      "`fp32`.\n"
+                      "- `device` may be `cpu`, `cuda`, `cuda:1`, `gpu`, `hip` or `rocm`, if this build computes "
+                      "there.\n\n");
+    tt_md_head(out, "option|other names|refused|values of other programs");
     for (int i = 0; i < n; i++) {
         if (!rows[i]->also && !rows[i]->instead && !rows[i]->same) continue;
         put_code_cell(out, rows[i]->name);

@@ -42,7 +42,7 @@ static void print_sent(const struct tt_op *op)
     printf(" %11s", sent);
 }
 
-/* `mark` stands before it. */
+/* Prints an operation behind `mark`. */
 static void print_op(const struct tt_plan *p, int i, char mark)
 {
     const struct tt_op *op = &p->ops[i];
@@ -79,7 +79,7 @@ void tt_info_plan_print_between(const struct tt_info_update *u)
 {
     const struct tt_plan *p = u->s->between;
     int at = 0;
-    printf("\na step between two choices; with such a choice it runs without what is marked -\n");
+    printf("\na step between two choices; after the choice above it leaves out the operations marked -\n");
     print_header(p);
     for (int i = 0; i < p->count; i++) print_op(p, i, tt_info_update_has(u, i, &at) ? ' ' : '-');
 }

@@ -7,7 +7,7 @@
 #include "core/plan/plan.h"
 
 void tt_info_plan_print(const struct tt_plan *p);
-/* The step between two choices of --update-every, with what it leaves out marked. */
+/* Prints the step between two choices of --update-every, and marks what it leaves out. */
 void tt_info_plan_print_between(const struct tt_info_update *u);
 void tt_info_plan_put(const struct tt_plan *p, struct tt_json_writer *w);
 

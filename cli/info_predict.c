@@ -1,4 +1,4 @@
-/* tt info --predict: the step on paper, on chips that need not be here, beside what was measured on one. */
+/* tt info --predict: the step on paper, on chips that need not be here, next to what was measured on one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,8 +162,8 @@ static tt_status take_measured(struct forecast *a)
         if (!several(e) && e->on.chip == tt_chip_of(a->measured.run.device, 0)) a->measured_on = e;
     }
     if (a->measured_on) return TT_OK;
-    return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s; profiles are of one GPU",
-                   a->measured.run.device, a->own->predict);
+    return tt_fail(TT_USAGE, "--measured: the profile is of %s, none of the chips in --predict %s; a profile is of a "
+                   "single chip", a->measured.run.device, a->own->predict);
 }
 
 static double measured_group(const struct forecast *a, int group)
@@ -199,7 +199,7 @@ static void print_chips(const struct forecast *a)
         printf("note    without %s: %s\n", a->left_out[i].name, a->left_out[i].why);
 }
 
-/* "InfiniBand x 8": that of a node, whose cards carry as many rings. */
+/* The slowest link of the ring. "InfiniBand x 8": a node has 8 network cards, which carry as many rings. */
 static const char *slowest_link(const struct entry *e, char out[40])
 {
     bool network = e->on.gpus == 1 || tt_cluster_rate(&e->on) < e->on.chip->link.bandwidth;
@@ -228,7 +228,7 @@ static void print_communication(const struct forecast *a)
     }
 }
 
-/* How many operations the group has in all plans; -1: in one more than in another, 0: in none. */
+/* How many operations the group has, if it is the same number in all plans; -1: it is not. */
 static int operations(const struct forecast *a, int group)
 {
     int n = a->entries[0].paper.cost.group[group].count;
@@ -270,8 +270,8 @@ static void print_head(const struct forecast *a)
            "added for latency.\n");
     for (int i = 0; i < a->count; i++)
         if (a->entries[i].on.nodes > 1) {
-            printf("Between nodes: " TT_NETWORK ", which is assumed; a node has as many cards and rings as GPUs, and "
-                   "their rate is that of the node.\n");
+            printf("Between nodes: " TT_NETWORK " (assumed). A node has as many rings as GPUs, and their rates "
+                   "add up.\n");
             return;
         }
 }
@@ -369,7 +369,7 @@ static void put_left_out(struct tt_json_writer *w, const struct forecast *a)
     tt_json_end(w, ']');
 }
 
-/* What stands outside of "chips" is of the first of them. */
+/* What stands outside of "chips" describes the first of them. */
 static tt_status print_json(const struct forecast *a)
 {
     const struct entry *first = &a->entries[0];

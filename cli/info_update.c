@@ -14,8 +14,8 @@ static int largest_first(const void *x, const void *y)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* As choose_groups does it at random in the first update: the largest keys, of equal ones those with the smallest
- * index. */
+/* Chooses groups as choose_groups does at random in the first update: the largest keys, of equal ones those with the
+ * smallest index. */
 static tt_status choose_at_random(const struct tt_groups *g, uint64_t seed, bool *chosen)
 {
     uint64_t *keys = malloc((size_t)g->count * sizeof *keys), low = UINT32_MAX;
@@ -70,8 +70,8 @@ void tt_info_update_print(const struct tt_info_update *u)
     if (!u->s) return;
     const struct tt_config *c = &u->s->model->config;
     const struct tt_groups *g = &u->s->model->params.groups;
-    printf("\nwith --update-every %lld one step in %lld chooses %d of %d groups; the others leave out what no chosen "
-           "group needs.\nIf these are the groups that --update-by random takes first:\n", (long long)c->update_every,
+    printf("\nwith --update-every %lld one step in %lld chooses %d of %d groups; the steps between leave out what no "
+           "chosen group needs.\nAfter the first choice of --update-by random:\n", (long long)c->update_every,
            (long long)c->update_every, g->chosen, g->count);
     printf("  %-22s %6s %16s %12s %12s\n", "", "ops", "matrix products", "FLOP", "bytes");
     print_cost("step between, whole", &u->whole);

@@ -96,7 +96,8 @@ static tt_status run(int argc, char **argv)
 }
 
 /* A standard stream that was closed would give its number to the next file that is opened, and messages would end up in
- * a checkpoint. Opened the wrong way round, using it fails as it should. */
+ * a checkpoint. So /dev/null takes its number, opened in the wrong direction: using the stream then fails as it
+ * should. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)

@@ -4,7 +4,7 @@
 #include "cli/help.h"
 #include "core/config/presets.h"
 
-/* Escapes text for man: a dot or quote at the start is no request, and a dash is the one that is typed. */
+/* Escapes text for man: a dot or quote at the start must not be a request, and a dash must be the one that is typed. */
 static void put_text(struct tt_text *out, const char *text)
 {
     if (*text == '.' || *text == '\'') tt_text_puts(out, "\\&");
@@ -49,7 +49,7 @@ static void put_commands(struct tt_text *out)
         put_made(out, &usage);
         put_line(out, info->about);
         if (info->words && strcmp(info->words, "topic") != 0) {
-            tt_text_puts(out, "A word without dashes is the same as ");
+            tt_text_puts(out, ".PP\nAn argument without dashes is a value of ");
             tt_text_printf(out, "\\fB\\-\\-%s\\fR.\n", info->words);
         }
         put_examples(out, info);
@@ -73,7 +73,7 @@ static void put_option(struct tt_text *out, const struct tt_option *row)
     tt_text_puts(out, ".TP\n.B ");
     put_made(out, &label);
     put_made(out, &meaning);
-    tt_text_puts(out, "Of ");
+    tt_text_puts(out, ".br\nCommands: ");
     put_takers(out, row);
     tt_text_puts(out, ".\n");
 }
@@ -85,8 +85,9 @@ static void put_options(struct tt_text *out)
     const char *section = "";
     tt_text_puts(
         out,
-        ".SH OPTIONS\nA value is the next word or stands behind an equals sign. A truth value is switched on with "
-        "its name and off with \\fBno\\-\\fR before it. An option given twice counts the last time; a list grows.\n");
+        ".SH OPTIONS\nThe value of an option is the next word, or follows an equals sign. A switch is turned on by its "
+        "name, and off by \\fBno\\-\\fR before its name. If an option is given twice, the last one counts; a list "
+        "grows.\n");
     for (int i = 0; i < n; i++) {
         const struct tt_option *row = rows[i];
         if (strcmp(section, row->section) != 0) tt_text_printf(out, ".SS %s\n", row->section);
@@ -105,17 +106,19 @@ static void put_presets(struct tt_text *out)
 }
 
 static const char around[] = ".SH ENVIRONMENT\n"
-                             ".TP\n.B OMP_NUM_THREADS\nCPU threads, where \\fB\\-\\-threads\\fR does not say.\n"
-                             ".TP\n.B XDG_CACHE_HOME\nIts folder \\fItt\\fR keeps what was measured of a device: "
-                             "\\fIceilings.json\\fR, the roofs of a profile, and \\fIgemm.txt\\fR, a GPU's "
-                             "timed matrix products. Without it they are in \\fI~/.cache/tt\\fR.\n"
+                             ".TP\n.B OMP_NUM_THREADS\nNumber of CPU threads, unless \\fB\\-\\-threads\\fR sets it.\n"
+                             ".TP\n.B XDG_CACHE_HOME\nMeasurements of a device are kept in its folder \\fItt\\fR, or "
+                             "in \\fI~/.cache/tt\\fR if it is not set: \\fIceilings.json\\fR has the roofs of "
+                             "profiles, \\fIgemm.txt\\fR the chosen algorithms of a GPU's matrix products.\n"
                              ".TP\n.B TT_CPU_GEMM\n\\fBblas\\fR multiplies matrices with the BLAS, \\fBbuiltin\\fR "
-                             "without it; both without AMX, the matrix units of some processors.\n"
-                             ".TP\n.B TT_CPU_ISA\nThe instruction set of the CPU kernels, where the processor has it: "
+                             "with tt's own kernels; both do without AMX, the matrix units of some processors.\n"
+                             ".TP\n.B TT_CPU_ISA\nInstruction set of the CPU kernels, if the processor has it: "
                              "\\fBbase\\fR, \\fBv3\\fR, \\fBv4\\fR.\n"
+                             ".TP\n.B TT_EXERCISES\nThe folder of the exercises, if they are not where they were "
+                             "installed.\n"
                              ".SH FILES\n"
-                             ".TP\n.I runs/default\nThe folder of a run: \\fImetrics.jsonl\\fR, a line per step, and "
-                             "checkpoints \\fIstep\\-00000100\\fR with "
+                             ".TP\n.I runs/default\nThe folder of a run: \\fImetrics.jsonl\\fR with a line per step, "
+                             "\\fIrun.json\\fR, and checkpoints \\fIstep\\-00000100\\fR with "
                              "\\fImodel.safetensors\\fR, \\fIstate.safetensors\\fR and \\fIcheckpoint.json\\fR.\n";
 
 void tt_help_man(struct tt_text *out)

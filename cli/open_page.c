@@ -39,7 +39,7 @@ static const char *find_opener(void)
     return NULL;
 }
 
-/* In the child, which shares the parent's stdio: a browser talks a lot. */
+/* In the child. Its standard streams become /dev/null, since a browser prints a lot. */
 static _Noreturn void become(const char *opener, const char *path)
 {
     int nothing = open("/dev/null", O_RDWR);

@@ -8,7 +8,8 @@ extern const struct tt_schema tt_schema;
 extern const struct tt_command_info tt_commands[TT_COMMANDS];
 extern const char *const tt_command_names[TT_COMMANDS + 1]; /* NULL at the end */
 
-/* For the rows of a command: a field of the run that it has its own meaning for, and that its struct has room. */
+/* For the rows of a command: a field of struct tt_config that the command gives its own meaning; and a check that its
+ * own struct fits. */
 #define TT_RUN_FIELD(field) TT_FIELD(TT_OF_RUN, struct tt_config, field)
 #define TT_OWN_FITS(type) _Static_assert(sizeof(type) <= TT_OWN_BYTES, "raise TT_OWN_BYTES")
 

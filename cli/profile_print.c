@@ -81,7 +81,7 @@ static void print_job(const struct tt_profile *p)
     if (j->exposed <= p->step.seconds)
         printf(" (%.1f %% of the step)\n", 100 * j->exposed / p->step.seconds);
     else
-        puts(" in the steps that were taken apart: longer than a whole step, so noise");
+        puts(" in the recorded steps: longer than a whole step, so noise");
     printf("slowest rank %lld (%s): it computes for %.1f %% longer in a step than the ranks do on average\n",
            (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
 }
@@ -98,7 +98,7 @@ static void print_step(const struct tt_profile *p, bool brief)
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second,
            busy ? " (busy machine)" : "");
     if (p->run.own_kernel[0])
-        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
+        printf("kernel  residual_norm of %s (SHA-256 %s...) replaces rmsnorm; it %s\n", p->run.own_kernel,
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     print_remark(p, tt_attention_remark);
 }

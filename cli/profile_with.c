@@ -37,7 +37,7 @@ tt_status tt_profile_with_tool(struct tt_options *o)
     const struct tt_profile_command *own = tt_own(o);
     char config[1200], self[4096];
     int lock;
-    /* It replays every kernel several times: one step is enough unless more are asked for. */
+    /* ncu replays every kernel several times: one step is enough unless more are asked for. */
     if (strcmp(own->with, "ncu") == 0 && !tt_option_given(o, "num-steps")) o->c.num_steps = 1;
     snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, own->with);
     TT_TRY(own_path(self, sizeof self));

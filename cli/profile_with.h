@@ -11,11 +11,11 @@ struct tt_profile_command {
     int64_t warmup;
 };
 
-/* Runs the profiler over this program with --bare and the same options, but for the number of steps where it is not
- * set. */
+/* Runs the profiler over this program with --bare and the same options. ncu gets one step unless --num-steps is
+ * given. */
 tt_status tt_profile_with_tool(struct tt_options *o);
 
-/* Steps and nothing else, the measured ones inside the range that tools look for. */
+/* Runs the steps and nothing else, the measured ones inside the range that tools look for. */
 tt_status tt_profile_bare(struct tt_member *m, const struct tt_config *c, int64_t warmup);
 
 #endif

@@ -67,7 +67,8 @@ static tt_status choose_device(const struct tt_member *w, struct tt_options *o)
     bool one = shared && !strcmp(shared, "1");
     if (on_cpu() || tt_option_given(o, "device") || one || devices < 1) return TT_OK;
     if (devices > 1 && devices < local)
-        return tt_fail(TT_USAGE, "%d ranks on this machine, and %d GPUs: each needs one of its own", local, devices);
+        return tt_fail(TT_USAGE, "%d ranks on this machine, but only %d GPUs: each rank needs its own; start fewer",
+                       local, devices);
     o->c.device = devices == 1 ? 0 : w->place.local_rank;
     return TT_OK;
 }
@@ -133,7 +134,8 @@ static tt_status take_place(struct tt_member *w, struct tt_options *o)
     return TT_OK;
 }
 
-/* Rank 0 prints it. There is no job yet to wait for it in, and a launcher may kill it once this rank has failed. */
+/* Leaves the message to rank 0 and gives it a second: there is no job yet to wait in, and a launcher may kill rank 0
+ * once this rank has failed. */
 static void leave_to_rank_0(tt_status st)
 {
     st->text[0] = 0;

@@ -8,16 +8,16 @@
 /* The words this program was called with, for copies of it; set by main. */
 extern char **tt_words;
 
-/* Copies of this program with these words, as so many ranks on this machine. Waits for them; when they fail the status
- * has their exit code and no text, since they have said why. */
+/* Starts copies of this program with these words, as so many ranks on this machine, and waits for them. If they fail,
+ * the status has their exit code and no text, since they have said why. */
 tt_status tt_ranks_start(int ranks, char **words);
 
-/* " --ranks 2 --shard weights", for a command that goes on as this one does: neither is taken from a checkpoint. */
+/* " --ranks 2 --shard weights", for a command that resumes this run: neither is taken from a checkpoint. */
 enum { TT_RANKS_WORDS = 64 };
 void tt_ranks_words(const struct tt_config *c, char out[TT_RANKS_WORDS]);
 
-/* Where somebody started several processes with a command that one of them can do alone (info, eval, data, ...), rank 0
- * does it and says so; true: this is another rank, which has nothing to do. */
+/* For several processes that were started with a command which one can do alone (info, eval, data, ...): rank 0 does it
+ * and says so. True on the other ranks, which have nothing to do. */
 bool tt_left_to_rank_0(const struct tt_options *o);
 
 struct tt_member {
@@ -27,8 +27,9 @@ struct tt_member {
     bool together;      /* all ranks end with the same status */
 };
 
-/* Says in o->c which rank of how many this is, with its device and threads, and meets the others. Alone, with --ranks,
- * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
+/* Sets in o->c which rank of how many this is, its device and its threads, and connects to the others. A process that
+ * was started alone with --ranks starts them and waits: then `done` is set, and the status has their exit code and no
+ * text. */
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
 
 /* Connects the device with those of the other ranks. */
@@ -37,8 +38,8 @@ tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);
 /* Refuses unless all ranks have the same program, options, model and data; `more` are lines of what else must agree. */
 tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more);
 
-/* Tells the other ranks how this one ended; where all ended with the same status, waits for them. Returns the status
- * that this process ends with; its text is empty where rank 0 has printed it. */
+/* Tells the other ranks how this one ended; if all end with the same status, waits for them. Returns the status that
+ * this process ends with; its text is empty if rank 0 has printed it. */
 tt_status tt_member_close(struct tt_member *w, tt_status st);
 
 #endif

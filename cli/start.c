@@ -23,7 +23,8 @@ tt_status tt_continues_in(const char *checkpoint, const char *folder, bool *here
     return TT_OK;
 }
 
-/* A run goes on in its own folder; one that goes back to an earlier checkpoint would mix with the later ones there. */
+/* A resumed run goes on in its own folder. Refuses to go back to an earlier checkpoint there: its results would mix
+ * with the later ones. */
 static tt_status choose_folder(struct tt_options *o, const char *checkpoint)
 {
     char *newest = NULL;

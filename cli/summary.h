@@ -11,11 +11,11 @@ struct tt_summary {
     const struct tt_data *data;
     const struct tt_train_result *result; /* NULL: the run has not begun */
     const struct tt_progress *progress;
-    double device_bytes; /* most at once, where the device has memory of its own; else 0 */
+    double device_bytes; /* peak, if the device has memory of its own; else 0 */
     bool flash_refused;  /* the heads were too large for the device's flash attention */
     bool interrupted;
-    double load, waited; /* of the machine before the run, as tt_machine_load says; of the run, tt_turns_waited */
-    int threads;         /* that wait for each other, as tt_threads_of says */
+    double load, waited; /* tt_machine_load before the run; tt_turns_waited of the run */
+    int threads;         /* as tt_threads_of says */
     const char *device, *model; /* as the run's first lines name them */
     const char *sample;         /* what the model writes; NULL: none was made */
 };
@@ -23,7 +23,8 @@ struct tt_summary {
 void tt_summary_text(const struct tt_summary *s); /* time, speed, memory, losses */
 void tt_summary_next(const struct tt_summary *s); /* where it was saved, and how to go on */
 tt_status tt_summary_json(const struct tt_summary *s);
-/* run.json, which tt report reads; without a result, before the first step, what is known by then. */
+/* Writes run.json, which tt report reads. Before the first step there is no result, and it has what is known by
+ * then. */
 tt_status tt_summary_save(const struct tt_summary *s);
 
 #endif

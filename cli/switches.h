@@ -1,4 +1,4 @@
-/* What is switched on in a run, a line each, for its start. */
+/* What is switched on in a run: lines that are printed at its start. */
 #ifndef TT_SWITCHES_H
 #define TT_SWITCHES_H
 

@@ -37,7 +37,7 @@ static bool awaits_value(const char *word)
     return row && row->type != TT_OPTION_BOOL;
 }
 
-/* Other commands have one version and one preset; bench has lists of them. */
+/* Adds a word as tt bench writes it: other commands have one version and one preset, bench has lists of them. */
 static tt_status add_as_bench(struct tt_side *s, char *word)
 {
     static const char *const names[][2] = {{"--version", "--versions"}, {"--preset", "--sizes"}};
@@ -67,7 +67,7 @@ tt_status tt_side_bench(struct tt_side *s)
 
 /* ---- copies ---- */
 
-/* A copy ends with the one that waits for it. */
+/* In the child: becomes the copy. It ends when the process that waits for it ends. */
 static _Noreturn void become(char *const *words, int out, int err, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -138,7 +138,7 @@ tt_status tt_side_row(const struct tt_side *s, int turn, const struct tt_json **
     const struct tt_json *rows = tt_json_get(s->found[turn], "rows");
     *row = rows ? rows->first : NULL;
     if (*row && !(*row)->next) return TT_OK;
-    return tt_fail(TT_USAGE, "%s times several rows; each of the two of --against is one size and one version",
+    return tt_fail(TT_USAGE, "%s has several rows; give each side of --against one size and one version",
                    s->label);
 }
 

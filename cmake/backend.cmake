@@ -1,4 +1,4 @@
-# Which backend to build: the one asked for, else the one this machine has a compiler and a device for, else cpu.
+# Which backend to build: the requested one, or the one that this machine has a compiler and a device for, or cpu.
 
 function(tt_has_backend name result)
   if(EXISTS ${PROJECT_SOURCE_DIR}/backend/${name}/backend.cmake)
@@ -10,7 +10,7 @@ endfunction()
 
 function(tt_detect_backend result)
   find_program(TT_NVCC nvcc HINTS /usr/local/cuda/bin $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin)
-  file(GLOB cores /opt/rocm/core* $ENV{ROCM_PATH}/core*) # where packages called amdrocm-* put it
+  file(GLOB cores /opt/rocm/core* $ENV{ROCM_PATH}/core*) # where packages named amdrocm-* install it
   find_program(TT_HIPCC NAMES hipcc amdclang HINTS /opt/rocm $ENV{ROCM_PATH} ${cores} PATH_SUFFIXES bin)
   set(found cpu)
   if(TT_NVCC AND EXISTS /dev/nvidiactl)

@@ -1,7 +1,7 @@
-# Files of text that a room has as strings: tt_embed(tt_report profiling/report/page.css) makes tt_page_css, which the room
-# declares in its assets.h. Indentation and lines that are a comment stay out, and the lines of a .css become one.
+# Embeds text files in a room as strings: tt_embed(tt_report profiling/report/page.css) defines tt_page_css, which the
+# room declares in its assets.h. Indentation and comment lines are removed, and the lines of a .css file are joined.
 set(TT_EMBED ${CMAKE_CURRENT_LIST_FILE})
-function(tt_embed room) # then the files
+function(tt_embed room) # followed by the files
   foreach(file ${ARGN})
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(name ${file} NAME)
@@ -19,10 +19,10 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# ---- as a script, while building ----
+# ---- run as a script during the build ----
 file(READ ${FILE} text)
 string(PREPEND text "\n")
-string(REGEX REPLACE "\n[ ]*(//[^\n]*|/[*][^\n]*[*]/)" "" text "${text}") # a comment with its line
+string(REGEX REPLACE "\n[ ]*(//[^\n]*|/[*][^\n]*[*]/)" "" text "${text}") # a comment and its line
 string(REGEX REPLACE "\n[ ]+" "\n" text "${text}")
 string(REGEX REPLACE "^\n" "" text "${text}")
 string(REPLACE "\\" "\\\\" text "${text}")

@@ -1,10 +1,10 @@
-# What is installed, and the packages made of it: cmake --install BUILD --prefix DIR, cpack --config BUILD/CPackConfig.cmake.
-# Nothing in the tree knows where it lies, so it can be moved.
+# What is installed (cmake --install BUILD --prefix DIR), and the packages made from it (cpack --config
+# BUILD/CPackConfig.cmake). No installed file contains the install prefix, so the tree can be moved.
 include(GNUInstallDirs)
-set_target_properties(tt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON) # a BLAS or a toolkit of a module stays found
+set_target_properties(tt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON) # finds a BLAS or toolkit of an environment module
 install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# ---- the course and all documents, in the places they have in the repository, so that their links lead somewhere ----
+# ---- the course and all documents, laid out as in the repository so that their links work ----
 set(share ${CMAKE_INSTALL_DATADIR}/tt)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY exercises DESTINATION ${share} REGEX "/exercises/engine/.*[.](c|h|css)$" EXCLUDE)
@@ -22,8 +22,8 @@ file(RELATIVE_PATH up /p/${CMAKE_INSTALL_DOCDIR} /p/${share})
 file(WRITE ${PROJECT_BINARY_DIR}/made/README.md "The manual begins with [README.md](${up}/README.md); the options are in tt(1).\n")
 install(FILES ${PROJECT_BINARY_DIR}/made/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# ---- the manual page and the completions are the program's own words, asked for when it is installed; a program for another
-# machine cannot be asked and goes without ----
+# ---- the manual page and the completions: the program prints them at install time. A program built for another machine
+# cannot run here and is installed without them ----
 function(tt_install_words name destination)
   set(made ${PROJECT_BINARY_DIR}/made/${name})
   list(JOIN ARGN " " words)
@@ -62,7 +62,7 @@ if(TT_DPKG)
  three levels of optimisation, and shows where the time goes. Built for: ${BACKEND}.")
   if(TT_SHLIBDEPS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-    set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # and that ldconfig is told of libtt
+    set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # so that ldconfig is run for libtt
   else()
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, libgomp1")
   endif()

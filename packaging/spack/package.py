@@ -2,7 +2,7 @@
 #   spack dev-build --source-path PATH-OF-THE-CLONE tinytransformer@main +cuda cuda_arch=90a
 from spack.package import *
 
-try:  # where the build systems are since Spack 1.0; before, spack.package had them
+try:  # the build systems moved here in Spack 1.0; before, they were in spack.package
     from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
     from spack_repo.builtin.build_systems.cuda import CudaPackage
     from spack_repo.builtin.build_systems.rocm import ROCmPackage
