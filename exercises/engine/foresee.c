@@ -133,7 +133,7 @@ static void say_prediction(struct tt_mark *m, double said, double measured)
     if (!(said > 0) || !(measured > 0))
         snprintf(m->means, sizeof m->means, "Measured %.3g.", measured);
     else if (fabs(times - 1) < 0.05)
-        snprintf(m->means, sizeof m->means, "Measured %.3g, as you said.", measured);
+        snprintf(m->means, sizeof m->means, "Measured %.3g: close to what you said.", measured);
     else
         snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.3g times what you said.", measured, times);
 }
@@ -144,6 +144,17 @@ static bool is_reached(const struct tt_mark *m, const double x[2], double measur
     const char *end, *after = second_of(m->given, &end);
     if (x[1] >= x[0] ? measured >= x[1] : measured <= x[1]) return true;
     return after && tt_exercise_rounded(after + strspn(after, " "), x[1], measured);
+}
+
+/* Where the measured value lies to a range. An end of three digits or more to which it rounds belongs to the range. */
+static const char *place_of(const struct tt_mark *m, const double x[2], double measured)
+{
+    const char *end, *second = second_of(m->given, &end);
+    const char *ends[2] = {m->given, second ? second + strspn(second, " ") : ""};
+    for (int i = 0; i < 2; i++)
+        if (tt_exercise_digits(ends[i]) > 2 && tt_exercise_rounded(ends[i], x[i], measured))
+            return "within your range";
+    return measured < x[0] ? "below your range" : measured > x[1] ? "above your range" : "within your range";
 }
 
 /* *open: whether `aim` lies within the interval of the measured value, so that the runs do not decide. */
@@ -175,9 +186,7 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
     const char *how = target && open     ? "within the noise of your target, so reached or missed is not decided"
                       : target           ? (is_reached(m, x, measured) ? "your target is reached"
                                                                        : "your target is missed")
-                      : measured < x[0]  ? "below your range"
-                      : measured > x[1]  ? "above your range"
-                                         : "within your range";
+                                         : place_of(m, x, measured);
     bool end = !target && (open || begins); /* an end of the range lies within the measured interval */
     snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s%s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
              how, end ? ", but the noise of the runs leaves that open" : "");

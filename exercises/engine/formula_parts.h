@@ -73,6 +73,9 @@ bool tt_exercise_roof_doubtful(const struct tt_json *profile);
 /* range.c: the interval of the ratio above / below of two runs' step times, as tt compare computes it. If it is not
  * known, the result is false and the interval 0 to TT_ANY_SPEEDUP. */
 bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below, double *low, double *high);
+/* How many times as long the operators took in the second run that both have in common, if that is a warning of tt
+ * compare; else NaN. */
+double tt_exercise_moved(const struct tt_json *above, const struct tt_json *below);
 
 /* apart.c: by how much the results of two runs differ at most. Without `gradients`, it compares the losses of the same
  * steps; with it, each tensor's gradient norms in the first step, relative to those in `a`. NaN: the two have nothing

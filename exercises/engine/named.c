@@ -62,18 +62,30 @@ static int words_of(const char *sentence, const char *text, const struct tt_form
     return found;
 }
 
+/* Whether the sentence has the name of the figure's row; of a tensor also without ".weight". */
+static bool has_row_name(const char *sentence, const char *row)
+{
+    static const char weight[] = ".weight";
+    char tensor[48];
+    size_t n = strlen(row), m = strlen(weight);
+    if (has_text(sentence, row)) return true;
+    if (n <= m || strcmp(row + n - m, weight) != 0) return false;
+    snprintf(tensor, sizeof tensor, "%.*s", (int)(n - m), row);
+    return has_text(sentence, tensor);
+}
+
 /* How well the sentence says what the figure is: counts words of its name, its row or its question. */
 static int described(const char *sentence, const struct tt_figure *f, const struct tt_formula_scope *scope)
 {
     return words_of(sentence, f->name ? f->name : f->from, scope) + words_of(sentence, f->words, NULL) +
-           2 * has_text(sentence, f->row) + words_of(sentence, f->row, NULL) +
+           2 * has_row_name(sentence, f->row) + words_of(sentence, f->row, NULL) +
            (f->from && has_text(sentence, f->from));
 }
 
 /* Whether the sentence has the name of the figure's row, or a word of it: "softmax" for attention_softmax. */
 static bool has_row(const char *sentence, const struct tt_figure *f)
 {
-    return has_text(sentence, f->row) || words_of(sentence, f->row, NULL);
+    return has_row_name(sentence, f->row) || words_of(sentence, f->row, NULL);
 }
 
 /* How many runs are named both by the figure's name and by the sentence. */

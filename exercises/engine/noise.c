@@ -40,8 +40,8 @@ static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
         tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
     }
     if (n)
-        tt_text_puts(out, ": the roofs may be too low, and MFU and roof % then too high: they were measured on a busy "
-                          "machine, or by samples that differ; tt profile --remeasure measures them again\n");
+        tt_text_puts(out, ": the roofs may be too low, and MFU and roof % then too high; summary.md says why, and tt "
+                          "profile --remeasure measures them again\n");
 }
 
 /* Names the runs of the first run's device and precision whose MFU was computed from another measured roof than the
@@ -100,11 +100,26 @@ static void open_quotients(const struct tt_marked *m, struct tt_text *out)
                        n > 1 ? "these are" : "that is");
 }
 
+/* Right answers of two runs between which the machine seems to have changed. */
+static void moved_quotients(const struct tt_marked *m, struct tt_text *out)
+{
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        const struct tt_json *runs[2];
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], runs);
+        double times = right ? tt_exercise_moved(runs[0], runs[1]) : NAN;
+        if (isfinite(times))
+            tt_text_printf(out, "noise: %s: the operators that both runs have in common took %.2f times as long in the "
+                                "second: the machine may not have been equally fast in both. Measure both again, or in "
+                                "turns (tt bench --against)\n", m->exercise->questions[i].id, times);
+    }
+}
+
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
     disturbed_runs(m, out);
     doubtful_roofs(m, out);
     other_roofs(m, out);
     tt_exercise_noise_ranks(m, out);
+    moved_quotients(m, out);
     open_quotients(m, out);
 }

@@ -77,9 +77,9 @@ static void step_chart(struct tt_text *t, const struct tt_marked *m)
     }
     if (n < 2) return;
     tt_svg_bars(t, "A step of each run", bars, n);
-    html_note(t, "A line across the end of a bar is what the step may be off by: two errors of its mean, or what runs "
-                 "of one program differ by. A pale bar decides nothing: the run was disturbed, or a single step was "
-                 "measured.");
+    html_note(t, "A line across the end of a bar: two errors of the mean of its steps, and no less than runs of one "
+                 "program differ by on a machine that stays the same. A pale bar decides nothing: the run was "
+                 "disturbed, or a single step was measured.");
 }
 
 /* The communication in a step, in ms:

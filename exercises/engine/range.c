@@ -30,3 +30,16 @@ bool tt_exercise_range(const struct tt_json *above, const struct tt_json *below,
     *high = known ? fmin(range.high, TT_ANY_SPEEDUP) : TT_ANY_SPEEDUP;
     return known;
 }
+
+double tt_exercise_moved(const struct tt_json *above, const struct tt_json *below)
+{
+    struct tt_profile a, b = {0};
+    struct tt_control c = {0};
+    tt_status st = tt_profile_of_json(above, &a);
+    if (!st) st = tt_profile_of_json(below, &b);
+    if (!st) c = tt_control(&a, &b);
+    tt_status_free(st); /* not whole profiles: nothing is known */
+    tt_profile_free(&a);
+    tt_profile_free(&b);
+    return c.moved ? c.times : NAN;
+}

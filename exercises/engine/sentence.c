@@ -86,7 +86,8 @@ static void say_none(struct tt_mark *m, const struct tt_held *h, int n, const st
         snprintf(m->reason, sizeof m->reason, "%s is a figure of the run %.60s: name one that tells yours from it",
                  shared->given, f->unlike);
     else if (untold)
-        snprintf(m->reason, sizeof m->reason, "%s would count only with a unit, or with a word of what it is",
+        snprintf(m->reason, sizeof m->reason,
+                 "%s counts only as a figure that this question looks for, with a unit or a word of what it is",
                  untold->given);
     else if (f->unlike)
         snprintf(m->reason, sizeof m->reason,

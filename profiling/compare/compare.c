@@ -215,11 +215,11 @@ static bool all_have_phases(const struct tt_comparison *c)
     return true;
 }
 
-/* 0 means that a run does not have the row. One that ran, in a time too short to measure, is NaN. */
+/* A row that ran without a time that could be measured is not gone, and neither are gaps that cannot be seen. */
 static double time_of(const struct tt_profile_row *row)
 {
     if (row->seconds > 0) return row->seconds;
-    return row->count > 0 ? NAN : 0;
+    return row->count > 0 || !strcmp(row->name, "gaps") ? NAN : 0;
 }
 
 static tt_status find_rows(struct tt_comparison *c)

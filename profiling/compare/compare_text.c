@@ -27,6 +27,8 @@ static void put_range(const struct tt_compared *r, char out[80])
     char words[48];
     if (isnan(g->low))
         snprintf(out, 80, "unknown");
+    else if (r->busy && g->confidence < 0.945)
+        snprintf(out, 80, "%s (%.0f %%, busy)", tt_speedup_words(g->low, g->high, words), 100 * g->confidence);
     else if (r->busy)
         snprintf(out, 80, "%s (busy)", tt_speedup_words(g->low, g->high, words));
     else if (g->confidence < 0.945)
@@ -38,7 +40,7 @@ static void put_range(const struct tt_compared *r, char out[80])
 static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 {
     char a[32], b[32], d[32], e[32], f[32], range[80];
-    tt_text_printf(out, "%-32s %10s %9s %-20s %11s %7s  %9s %11s %9s\n", "run", "step ms", "speed-up", "interval",
+    tt_text_printf(out, "%-32s %10s %9s %-25s %11s %7s  %9s %11s %9s\n", "run", "step ms", "speed-up", "interval",
                    "tokens/s", "MFU %", "kernels", "memory MiB", "loss");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
@@ -46,7 +48,7 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
         if (!i) strcpy(range, "the first");
         if (i && i < c->rows) strcpy(range, "one of the first");
         tt_text_printf(out, "%-32.32s %10s", r->label, cell(a, "%.3f", 1e3 * r->seconds));
-        tt_text_printf(out, " %8s%c %-20s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
+        tt_text_printf(out, " %8s%c %-25s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
         tt_text_printf(out, " %11s %7s%c", cell(d, "%.0f", r->tokens_per_second), cell(e, "%.1f", r->mfu_percent),
                        r->other_roof ? '*' : ' ');
         tt_text_printf(out, " %9s %11s", cell(f, "%.0f", r->kernels), cell(a, "%.1f", r->memory_bytes / 0x1p20));

@@ -140,6 +140,14 @@ static tt_status copy(struct product *p)
     return p->b->ops->copy(p->b->self, p->memory[1], p->memory[0], p->bytes, TT_ON_DEVICE, NULL);
 }
 
+/* x *= -1: reads and writes the same bytes. */
+static tt_status update(struct product *p)
+{
+    struct tt_scale_args a = {.dtype = TT_F32, .x = p->memory[0], .n = (int64_t)(p->bytes / sizeof(float)),
+                              .factor = -1};
+    return p->b->ops->launch(p->b->self, TT_K_scale, &a, NULL);
+}
+
 static void release(struct product *p)
 {
     const struct tt_backend_ops *ops = p->b->ops;
@@ -203,6 +211,17 @@ static tt_status prepare_copies(struct product *p)
     return TT_OK;
 }
 
+/* A CPU reads a line of memory before it writes a part of it, so a copy moves three bytes for two that count. An update
+ * in place moves what counts, and so shows what the memory gives: 18.7 GB/s where a copy had 10.2 (one thread of a
+ * Xeon). */
+static tt_status sample_update(struct product *p, struct tt_rate *out)
+{
+    struct tt_rate updates;
+    TT_TRY(sample(p, update, 2 * (double)p->bytes, MOST_ROUNDS, &updates));
+    if (updates.best > out->best) *out = updates;
+    return TT_OK;
+}
+
 tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out)
 {
     struct tt_device_info info;
@@ -211,6 +230,7 @@ tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out)
     p.bytes = copy_bytes(&info);
     tt_status st = prepare_copies(&p);
     if (!st) st = sample(&p, copy, 2 * (double)p.bytes, MOST_ROUNDS, out);
+    if (!st && info.shares_memory) st = sample_update(&p, out);
     release(&p);
     return st;
 }

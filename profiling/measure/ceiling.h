@@ -1,4 +1,5 @@
-/* The roofs of a device, measured: the rate of a large matrix product on random numbers, and of a large copy. */
+/* The roofs of a device, measured: the rate of a large matrix product on random numbers, and of a large copy or, on a
+ * CPU, an update in place. */
 #ifndef TT_CEILING_H
 #define TT_CEILING_H
 
@@ -20,7 +21,8 @@ tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_ra
  * lower. */
 tt_status tt_try_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out);
 
-/* Bytes/s of a copy within the device's memory, each byte counted as read and as written. */
+/* Bytes/s of a copy within the device's memory, each byte counted as read and as written; on a CPU of an update in
+ * place if that is faster. */
 tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out);
 
 struct tt_ceilings {

@@ -1,4 +1,3 @@
-#include "core/base/load.h"
 #include "profiling/report/advice.h"
 
 #include <math.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "profiling/report/svg.h"
 
 const char *const tt_family_names[TT_FAMILIES] = {

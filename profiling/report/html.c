@@ -319,7 +319,7 @@ static void next_steps(struct tt_text *t, const struct tt_profile *p)
         tt_text_puts(t, "</strong><br>");
         tt_escape(t, advice[i].reason);
         if (isfinite(advice[i].gain))
-            tt_text_printf(t, ". By Amdahl's law the step becomes about %.2f× as fast at best.", advice[i].gain);
+            tt_text_printf(t, ". By Amdahl's law that alone makes the step about %.2f× as fast.", advice[i].gain);
         tt_text_puts(t, "</li>\n");
     }
     tt_text_puts(t, n ? "</ol>\n" : "");

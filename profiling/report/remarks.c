@@ -64,7 +64,7 @@ static int roofs_age(const struct tt_profile *p, char out[400])
     if (e->roofs_kept) n += snprintf(out + n, 400 - (size_t)n, " and kept; --remeasure measures them again.");
     if (!e->roofs_kept && e->roofs_measured[0])
         n = snprintf(out, 400, "The roofs were measured at %s, by this run%s.", e->roofs_measured,
-                     e->roofs_earlier ? "; an earlier measurement gave a higher rate, which is used instead" : "");
+                     e->roofs_earlier ? "; another measurement gave a higher rate, which is used instead" : "");
     return n;
 }
 
@@ -72,16 +72,14 @@ static int roofs_age(const struct tt_profile *p, char out[400])
 static void add_cache(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_row *most = NULL;
-    bool doubtful = tt_profile_roofs_doubtful(p);
     char words[512];
     size_t n = strlen(out);
     for (int i = 0; i < p->groups_count; i++)
         if (from_a_cache(&p->groups[i]) && (!most || p->groups[i].share > most->share)) most = &p->groups[i];
     if (!most) return;
     snprintf(words, sizeof words, "%s%s, %.2g %% of the step, reaches %.0f %% of the memory roof: its bytes came "
-                                  "from a cache%s.",
-             n ? " " : "", most->name, 100 * most->share, most->roof_percent,
-             most->share < large && !doubtful ? "" : ", or that roof is too low");
+                                  "from a cache, or that roof is too low.",
+             n ? " " : "", most->name, 100 * most->share, most->roof_percent);
     if (n + strlen(words) < 400) strcpy(out + n, words);
 }
 
@@ -140,13 +138,13 @@ void tt_busy_remark(const struct tt_profile *p, char out[400])
     else if (busy[0])
         snprintf(out, 400,
                  "When the step was timed, %s: its time may be too long, and tokens/s and MFU too low%s. Shares, "
-                 "roof %% and bounds come from the recorded steps, which were not disturbed.",
+                 "roof %% and bounds come from the recorded steps, of which no disturbance was seen.",
                  busy, help);
     else if (recorded[0])
         snprintf(out, 400,
                  "Shares, roof %%, bounds and the times of groups and operators come from disturbed steps: %s. "
-                 "They may be wrong, the times %s. Measure again when the machine is quiet%s. The step time, tokens/s "
-                 "and MFU come from other steps.",
+                 "They may be wrong, times %s. Measure again when it is quiet%s. Step time, tokens/s and MFU come "
+                 "from other steps.",
                  recorded, off_by(p, times), help);
 }
 
@@ -217,7 +215,7 @@ void tt_phase_remark(const struct tt_profile *p, char out[400])
                       count > 1 ? "these phases" : "the phase");
     if (slow)
         n += snprintf(out + n, 400 - (size_t)n,
-                      "%s %s took longer than %s kernels, because of the time between kernels and because steps vary",
+                      "%s %s took longer than %s kernels, which may be how much steps vary",
                       count ? ";" : ":", slower, slow > 1 ? "their" : "its");
     snprintf(out + n, 400 - (size_t)n, ".");
 }

@@ -212,7 +212,7 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(
         t,
         "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet: %s). Measured "
-        "roofs: %s TFLOP/s, %s TB/s (datasheet: %s, %s). The step moves %s TB/s, %s %% of the measured copy rate."
+        "roofs: %s TFLOP/s, %s TB/s (datasheet: %s, %s). The step moves %s TB/s, %s %% of the measured memory rate."
         "\n\n",
         giga(e->plan_flops).s, giga(e->plan_bytes).s, plain(e->intensity).s, plain(e->ridge).s,
         plain(e->ridge_datasheet).s, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s,

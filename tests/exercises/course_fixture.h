@@ -20,10 +20,10 @@ static const char baseline_text[] =
     "{\"name\": \"attention_output\", \"share\": 0.0845, \"roof_percent\": 30.3}, "
     "{\"name\": \"rms_norm\", \"share\": 0.0714, \"roof_percent\": 23}, "
     "{\"name\": \"optimizer\", \"share\": 0.1203, \"roof_percent\": 28.6}], \"operators\": ["
-    "{\"name\": \"gemm\", \"group\": \"qkv_projection\", \"share\": 0.1385}, "
-    "{\"name\": \"gemm\", \"group\": \"swiglu_gate_up\", \"share\": 0.2721}, "
-    "{\"name\": \"gemm\", \"group\": \"swiglu_down\", \"share\": 0.1312}, "
-    "{\"name\": \"gemm\", \"group\": \"attention_output\", \"share\": 0.0788}, "
+    "{\"name\": \"gemm\", \"group\": \"qkv_projection\", \"share\": 0.1385, \"roof_percent\": 29.6}, "
+    "{\"name\": \"gemm\", \"group\": \"swiglu_gate_up\", \"share\": 0.2721, \"roof_percent\": 60.2}, "
+    "{\"name\": \"gemm\", \"group\": \"swiglu_down\", \"share\": 0.1312, \"roof_percent\": 62.4}, "
+    "{\"name\": \"gemm\", \"group\": \"attention_output\", \"share\": 0.0788, \"roof_percent\": 30.3}, "
     "{\"name\": \"gemm\", \"group\": \"attention_scores\", \"share\": 0.018}, "
     "{\"name\": \"gemm\", \"group\": \"loss_calculation\", \"share\": 0.0084}]}";
 static const char fused_text[] =

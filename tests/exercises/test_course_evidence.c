@@ -156,7 +156,7 @@ static void evidence_is_not_what_healthy_has(void)
                  {true, "all 12 tensors have a gradient, so nothing is wrong", also},
                  {false, "11 of 12 tensors have a gradient", also}, {false, "12 tensors were looked at", also},
                  {false, "the loss of the first step is 4.1869", NULL},
-                 {false, "the loss of the first step is 4.1891", also}, {false, "I saw 4.19", "4.19 would count only"},
+                 {false, "the loss of the first step is 4.1891", also}, {false, "I saw 4.19", "4.19 counts only"},
                  {false, "its step takes 2700 ms, not 3300", noise}};
     struct tt_exercise e;
     struct tt_mark m;

@@ -23,7 +23,7 @@ static void sentences_hold_figures(struct tt_exercise *e, struct tt_formula_run 
         {"attention_softmax takes 0.9 %", NULL, "none of"},
         {"5585 ms (flash) and 9997 ms (fused) a step",
          "5585 ms: the step of flash_long; 9997 ms: the step of fused_long", NULL},
-        {"It is 733 here", NULL, "733 would count only with a unit, or with a word of what it is"}};
+        {"It is 733 here", NULL, "733 counts only as a figure that this question looks for"}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         bool right = ask(e, r, 4, "recompute", figures[i].sentence, &m) == TT_MARK_RIGHT;
         CHECK(right ? figures[i].means && strstr(m.means, figures[i].means)

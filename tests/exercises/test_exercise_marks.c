@@ -238,7 +238,17 @@ static void judges_what_is_foreseen(void)
     q.kind = TT_ASK_RANGE;
     CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.25 times what you"), "%s",
           m.means);
-    CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, as you said."), "%s", m.means);
+    CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25: close to what you said."), "%s",
+          m.means);
+    CHECK(judge(q, "1.2", &m) == TT_MARK_RIGHT && strstr(m.means, "close to"), "%s", m.means);
+    q.kind = TT_ASK_INTERVAL;
+    CHECK(judge(q, "1.1 to 1.25", &m) == TT_MARK_RIGHT && strstr(m.means, "within your range"), "%s", m.means);
+    q.measured = "step.kernels / 32.1"; /* 1.246 */
+    CHECK(judge(q, "1.1 to 1.25", &m) == TT_MARK_RIGHT && strstr(m.means, "within your range"), "%s", m.means);
+    q.measured = "step.kernels / 31.9"; /* 1.254: its three digits are those of the end */
+    CHECK(judge(q, "1.1 to 1.25", &m) == TT_MARK_RIGHT && strstr(m.means, "within your range"), "%s", m.means);
+    CHECK(judge(q, "1.1 to 1.2", &m) == TT_MARK_RIGHT && strstr(m.means, "above your range"), "%s", m.means);
+    q.kind = TT_ASK_RANGE;
     q.measured = "step.nothing";
     CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && !strcmp(m.means, "40 kernels."), "%s", m.means);
     q = (struct tt_question){.kind = TT_ASK_INTERVAL, .at_least = "0.8", .at_most = "step.nothing"};
